@@ -109,7 +109,13 @@ function firstView(id: string, modules: Modules): string | null {
   if (isOfJob) return isOfOthers ? "first" : isOfLogs ? "stores" : "job";
   if (AROUND.test(id)) return "around";
   if (TABS.test(id)) return "tables";
-  return SMALL.test(id) && (modules.getModuleInfo(id)?.importers.length ?? 0) > 1 ? "shared" : null;
+  return isShared(id, modules) ? "shared" : null;
+}
+
+/** Also what none but one of these needs: as a file of its own it would be one request more for each who asks for them. */
+function isShared(id: string, modules: Modules): boolean {
+  const [only, ...more] = modules.getModuleInfo(id)?.importers ?? [];
+  return more.length > 0 ? SMALL.test(id) : only !== undefined && isShared(only, modules);
 }
 
 const SERVER = "http://127.0.0.1:8080";

@@ -16,13 +16,18 @@ static double layer_bytes(const struct fit_setup *f)
 	return sbh * (10 + 24 / t + scores / t);
 }
 
+double fit_shards(const struct fit_setup *f)
+{
+	return f->data * f->context / f->replicas;
+}
+
 void fit_work_out(const struct fit_setup *f, struct fit *out)
 {
-	double each = f->parameters / (f->tensor * f->pipeline), data = f->data;
+	double each = f->parameters / (f->tensor * f->pipeline), shards = fit_shards(f);
 
-	out->parameters = each * f->parameter_bytes / (f->zero_stage >= 3 ? data : 1);
-	out->gradients = each * f->gradient_bytes / (f->zero_stage >= 2 ? data : 1);
-	out->optimizer = each * f->optimizer_bytes / (f->zero_stage >= 1 ? data : 1);
+	out->parameters = each * f->parameter_bytes / (f->zero_stage >= 3 ? shards : 1);
+	out->gradients = each * f->gradient_bytes / (f->zero_stage >= 2 ? shards : 1);
+	out->optimizer = each * f->optimizer_bytes / (f->zero_stage >= 1 ? shards : 1);
 	/* The first stage of a pipeline keeps as many micro-batches as there are stages: so many layers as the model has. */
 	out->activations = f->is_16_bit ? f->layers * layer_bytes(f) : NAN;
 	out->total = out->parameters + out->gradients + out->optimizer + out->activations;

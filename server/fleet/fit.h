@@ -14,6 +14,7 @@ struct fit_setup {
 	double parameters; /* of the whole model; NaN: not known, as below */
 	double hidden, layers, heads, sequence, micro_batch;
 	double tensor, pipeline, context, data; /* degrees */
+	double replicas; /* whole copies that data parallelism keeps of what it shards: 1, unless shards stay within a group */
 	double parameter_bytes, gradient_bytes,
 		optimizer_bytes; /* of one parameter: 2, 2, 12 in mixed precision with Adam */
 	int zero_stage; /* 0 to 3 */
@@ -28,4 +29,6 @@ struct fit {
 	double total;
 };
 
+/* Ranks that what is sharded is spread over. Those of one context parallel group share it, too. */
+double fit_shards(const struct fit_setup *setup);
 void fit_work_out(const struct fit_setup *setup, struct fit *out);

@@ -33,11 +33,11 @@ static bool change(struct fit_setup *f, enum fit_change change, double ranks_per
 		f->is_sequence_parallel = true;
 		return true;
 	case FIT_SHARD_MORE:
-		return f->data > 1 && ++f->zero_stage <= 3;
+		return fit_shards(f) > 1 && ++f->zero_stage <= 3;
 	case FIT_DOUBLE_TENSOR:
 		f->tensor *= 2;
 		f->data /= 2;
-		return f->tensor <= ranks_per_node && f->data >= 1 && f->data == floor(f->data) &&
+		return f->tensor <= ranks_per_node && f->data >= f->replicas && fmod(f->data, f->replicas) == 0 &&
 		       fmod(f->heads, f->tensor) == 0;
 	default:
 		return false;

@@ -5,27 +5,32 @@
 
 #define TOLERANCE 0.01
 #define HALF_A_COSINE 0.5 /* num_cycles of a cosine that ends at its least */
+#define TITAN_WARMUP 200 /* steps, where torchtitan's settings say none */
 
 /* What trainers call it, the best first. */
-static const char PEAK[] = "learning_rate max_lr peak_lr lr warmup_max_lr",
-		  LEAST[] = "min_lr lr_min eta_min min_learning_rate warmup_min_lr",
-		  LEAST_FACTOR[] = "min_lr_factor min_lr_rate min_lr_ratio",
-		  WARMUP[] =
-			  "warmup_steps lr_warmup_iters lr_warmup_steps num_warmup_steps warmup_iters warmup_num_steps",
-		  WARMUP_OTHER[] = "lr_warmup_samples lr_warmup_tokens warmup_samples warmup_tokens warmup_epochs",
-		  DECAY_OTHER[] = "lr_decay_samples lr_decay_tokens lr_wsd_decay_samples lr_wsd_decay_tokens",
-		  INITIAL[] = "lr_warmup_init warmup_min_lr",
-		  WARMUP_SHARE[] = "warmup_ratio lr_warmup_fraction warmup_fraction",
-		  TOTAL[] =
-			  ("lr_decay_iters lr_decay_steps max_steps train_iters max_iters num_train_steps total_steps "
-			   "total_num_steps training.steps"),
-		  SHAPE[] = ("lr_scheduler_type lr_decay_style lr_schedule scheduler_type lr_scheduler decay_type "
-			     "scheduler.type scheduler_name"),
-		  DECAY[] = "lr_wsd_decay_iters num_decay_steps wsd_decay_steps", DECAY_SHARE[] = "decay_ratio",
-		  DECAY_FORM[] = "lr_wsd_decay_style decay_type", KEYWORDS[] = "lr_scheduler_kwargs",
-		  KEYWORDS_KNOWN[] = ("min_lr min_lr_rate min_lr_ratio num_decay_steps decay_type warmup_type "
-				      "num_cycles num_warmup_steps"),
-		  CLIP[] = "clip_grad max_grad_norm gradient_clipping grad_clip gradient_clip_val max_norm";
+static const char PEAK
+	[] = "learning_rate max_lr peak_lr lr warmup_max_lr",
+    LEAST[] = "min_lr lr_min eta_min min_learning_rate warmup_min_lr",
+    LEAST_FACTOR[] = "min_lr_factor min_lr_rate min_lr_ratio",
+    WARMUP[] = "warmup_steps lr_warmup_iters lr_warmup_steps num_warmup_steps warmup_iters warmup_num_steps",
+    WARMUP_OTHER[] = "lr_warmup_samples lr_warmup_tokens warmup_samples warmup_tokens warmup_epochs",
+    DECAY_OTHER[] = "lr_decay_samples lr_decay_tokens lr_wsd_decay_samples lr_wsd_decay_tokens",
+    INITIAL[] = "lr_warmup_init warmup_min_lr", WARMUP_SHARE[] = "warmup_ratio lr_warmup_fraction warmup_fraction",
+    TOTAL[] =
+	    ("sched.max_steps lr_decay_iters lr_decay_steps max_steps train_iters max_iters num_train_steps total_steps "
+	     "total_num_steps training.steps"),
+    SHAPE[] = ("lr_scheduler_type lr_decay_style lr_schedule scheduler_type lr_scheduler decay_type "
+	       "scheduler.type scheduler_name sched.name lr_scheduler._target_"),
+    DECAY[] = "lr_wsd_decay_iters num_decay_steps wsd_decay_steps", DECAY_SHARE[] = "decay_ratio",
+    DECAY_FORM[] = "lr_wsd_decay_style decay_type", KEYWORDS[] = "lr_scheduler_kwargs",
+    KEYWORDS_KNOWN[] = ("min_lr min_lr_rate min_lr_ratio num_decay_steps decay_type warmup_type "
+			"num_cycles num_warmup_steps"),
+    TITAN[] = ("lr_scheduler.warmup_steps lr_scheduler.decay_ratio lr_scheduler.decay_type "
+	       "lr_scheduler.min_lr_factor lr_scheduler.lr_min"),
+    TITAN_LEAST[] = "lr_scheduler.min_lr_factor lr_scheduler.lr_min",
+    UNNAMED[] = ("sched.warmup_steps sched.warmup_ratio sched.constant_steps sched.min_lr "
+		 "lr_scheduler.warmup_steps lr_scheduler.decay_ratio lr_scheduler.min_lr_factor"),
+    CLIP[] = "clip_grad max_grad_norm gradient_clipping grad_clip gradient_clip_val max_norm";
 
 static struct span without_quotes(struct span text)
 {
@@ -153,6 +158,36 @@ static const struct {
 	{"warmup_stable_decay", LR_WSD},
 };
 
+/* NeMo's policies, by "optim.sched.name". Its others (NoamAnnealing, …) are not followed. */
+static const struct {
+	const char *name;
+	enum lr_shape shape;
+} policies[] = {{"CosineAnnealing", LR_COSINE}, {"WarmupPolicy", LR_CONSTANT}, {"WarmupAnnealing", LR_LINEAR}};
+
+static bool is_nemo(const struct lr_schedule *schedule)
+{
+	return span_ends_with(schedule->shape_from, SPAN("sched.name"));
+}
+
+static enum lr_shape policy_named(struct span text)
+{
+	for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
+		if (span_equal_fold(text, span_from(policies[i].name)))
+			return policies[i].shape;
+	return LR_NONE;
+}
+
+/* torchtitan has one scheduler and no name for it. *from: the first of its settings that is said. */
+static bool is_torchtitan(const struct lr_settings *settings, struct span *from)
+{
+	struct span key, value;
+
+	return find(settings, "optimizer.lr", &key, &value) &&
+	       find(settings, "training.steps training.max_steps", &key, &value) &&
+	       !find(settings, "lr_scheduler.name lr_scheduler.type lr_scheduler.scheduler_type", &key, &value) &&
+	       find(settings, TITAN, from, &value);
+}
+
 /* "SchedulerType.COSINE" is what Python prints of it. Others (cosine with restarts, polynomial, …) are not followed. */
 static enum lr_shape shape_named(struct span text)
 {
@@ -167,11 +202,11 @@ static enum lr_shape shape_named(struct span text)
 	return LR_NONE;
 }
 
-/* nanoGPT has no name for it: a switch, and a cosine. torchtitan names the form of WSD's decay alone, and has a share of None where
- * all of it is decay. */
-static enum lr_shape find_shape(const struct lr_settings *settings, struct span *from)
+/* nanoGPT has no name for it: a switch, and a cosine. torchtitan names the form of WSD's decay alone, a line where it does not, and has
+ * a share of None where all of it is decay. */
+static enum lr_shape find_shape(const struct lr_settings *settings, struct lr_schedule *out)
 {
-	struct span key, value;
+	struct span key, value, *from = &out->shape_from;
 
 	if (!isnan(number(settings, DECAY_SHARE, NULL)) && !find(settings, "lr_scheduler_type", &key, &value)) {
 		*from = SPAN("decay_ratio");
@@ -179,10 +214,10 @@ static enum lr_shape find_shape(const struct lr_settings *settings, struct span 
 	}
 	if (find(settings, SHAPE, &key, &value)) {
 		*from = key;
-		return shape_named(span_trim(value));
+		return is_nemo(out) ? policy_named(span_trim(value)) : shape_named(span_trim(value));
 	}
 	if (!find(settings, "decay_lr", &key, &value))
-		return LR_NONE;
+		return is_torchtitan(settings, from) ? LR_LINEAR : LR_NONE;
 	*from = key;
 	return is_yes(span_trim(value)) ? LR_COSINE : LR_CONSTANT;
 }
@@ -192,7 +227,10 @@ static enum lr_shape find_shape(const struct lr_settings *settings, struct span 
 static double find_warmup(const struct lr_settings *settings, double total, struct span *from)
 {
 	double steps = number(settings, WARMUP, from), share = steps;
+	struct span titan;
 
+	if (isnan(steps) && is_torchtitan(settings, &titan))
+		return TITAN_WARMUP;
 	if (steps >= 1)
 		return steps;
 	if (!(steps > 0))
@@ -214,12 +252,28 @@ static double find_decay(const struct lr_settings *settings, double total, struc
 
 static double find_least(const struct lr_settings *settings, double peak, struct span *from)
 {
-	double least = number(settings, LEAST, from), factor;
+	struct span titan;
+	bool is_titan = is_torchtitan(settings, &titan); /* its lr_min was a share, too */
+	double least = is_titan ? NAN : number(settings, LEAST, from), factor;
 
 	if (least >= 0)
 		return least;
-	factor = number(settings, LEAST_FACTOR, from);
+	factor = number(settings, is_titan ? TITAN_LEAST : LEAST_FACTOR, from);
 	return factor >= 0 ? factor * peak : 0;
+}
+
+/* The end of the decay. NeMo says how many steps at the least rate follow it. */
+static double find_end(const struct lr_settings *settings, struct lr_schedule *out)
+{
+	double held, share;
+
+	if (!is_nemo(out))
+		return out->total;
+	held = number(settings, "sched.constant_steps", NULL);
+	share = number(settings, "sched.constant_ratio", NULL);
+	if (held > 0)
+		return out->total - held;
+	return share > 0 ? out->total - floor(share * out->total) : out->total;
 }
 
 /* ---- what is not followed ---- */
@@ -300,8 +354,8 @@ static void note_warmup(const struct lr_settings *settings, struct lr_schedule *
 	struct span key, value;
 
 	note_unless(settings, "warmup_type", "linear", out);
-	if (find(settings, SHAPE, &key, &value) && span_starts_with(span_trim(value), SPAN("Warmup")) &&
-		!find(settings, "warmup_type", &key, &value))
+	if (!is_nemo(out) && find(settings, SHAPE, &key, &value) &&
+		span_starts_with(span_trim(value), SPAN("Warmup")) && !find(settings, "warmup_type", &key, &value))
 		note(out, out->shape_from);
 }
 
@@ -339,7 +393,7 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 		.warmup_from = SPAN(""),
 		.decay_from = SPAN(""),
 		.total_from = SPAN("")};
-	enum lr_shape shape = find_shape(settings, &out->shape_from);
+	enum lr_shape shape = find_shape(settings, out);
 	out->peak = number(settings, PEAK, &out->peak_from);
 	out->total = number_from(settings, TOTAL, 1, &out->total_from);
 	if (isnan(out->total))
@@ -348,8 +402,11 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 	out->initial = fmax(0, number(settings, INITIAL, &out->initial_from));
 	out->least = find_least(settings, out->peak, &out->least_from);
 	out->decay = shape == LR_WSD ? find_decay(settings, out->total, &out->decay_from) : 0;
+	out->total = find_end(settings, out);
 	if (out->shape_from.len)
 		note_others(settings, shape, out);
+	else
+		note_said(settings, UNNAMED, out);
 	bool has_end = out->total > out->warmup;
 	bool needs_end = shape == LR_LINEAR || shape == LR_COSINE || shape == LR_WSD;
 	if (out->peak > 0 && (has_end || !needs_end) && !isnan(out->decay) && !isnan(out->warmup) &&

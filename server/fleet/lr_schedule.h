@@ -2,7 +2,8 @@
  * Job: the learning rate that a job's settings declare: which schedule, and the rate at each step.
  * Source: transformers.optimization (linear, cosine, cosine_with_min_lr, constant, constant_with_warmup, inverse_sqrt,
  *         warmup_stable_decay), Megatron-LM's optimizer_param_scheduler.py (constant, linear, cosine, inverse-square-root, WSD with a linear
- *         decay), nanoGPT's get_lr, torchtitan's lr_scheduler.py.
+ *         decay), nanoGPT's get_lr, torchtitan's lr_scheduler.py, NeMo's core/optim/lr_scheduler.py (CosineAnnealing, WarmupPolicy,
+ *         WarmupAnnealing).
  * Ownership: values; spans are the caller's. Threads: any. Pure.
  */
 #pragma once

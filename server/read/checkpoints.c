@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL_MAX = 65536 };
+enum { ALL_MAX = 65536, FEW = 32 /* each of so few is asked for by itself */ };
 
 struct set {
 	struct checkpoint_by_hand *rows;
+	const struct checkpoint_row **told; /* beside them: what a line tells of each; NULL: none that was read */
 	size_t count;
+	bool has_all; /* all that lines tell of was read */
 };
 
 /* A job that is being imported has no row yet, and nothing by hand. */
@@ -26,27 +28,53 @@ static enum status read_set(
 	enum status status = store_read_job_by_id(reader, own, job_id, &job, err);
 	if (status != OK)
 		return status == ERR_NOT_FOUND ? OK : status;
-	return checkpoints_by_hand_read(job.document, arena, &out->rows, &out->count, err);
+	TRY(checkpoints_by_hand_read(job.document, arena, &out->rows, &out->count, err));
+	if (!(out->told = arena_alloc(arena, (out->count + 1) * sizeof *out->told)))
+		return error_no_memory(err);
+	for (size_t i = 0; i < out->count; i++)
+		out->told[i] = NULL;
+	return OK;
 }
 
-static bool is_of(const struct set *set, const struct checkpoint_row *row)
+/* Then it is noted beside the one that is set. */
+static bool is_of(struct set *set, const struct checkpoint_row *row)
 {
+	bool is_set = false;
+
 	for (size_t i = 0; i < set->count; i++) {
 		const struct checkpoint_by_hand *at = &set->rows[i];
 		bool is_same = at->attempt == row->attempt;
 		/* a stream that prints no steps repeats what somebody says, too */
 		bool repeats = !row->attempt && at->ts_ms;
-		if (at->step == row->step && (is_same || repeats))
-			return true;
+		if (at->step != row->step || (!is_same && !repeats))
+			continue;
+		is_set = true;
+		if (is_same && !set->told[i])
+			set->told[i] = row;
 	}
-	return false;
+	return is_set;
+}
+
+/* One statement for all that are set: what lines tell of. */
+static enum status read_told(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t until_ms,
+	size_t limit, struct set *set, struct checkpoint_row **out, size_t *count, struct error *err)
+{
+	TRY(store_read_checkpoints(reader, arena, job_id, until_ms, limit, out, count, err));
+	set->has_all = until_ms == INT64_MAX && *count < limit;
+	return OK;
 }
 
 /* *is_one: a line tells of it, or somebody says when it was saved. */
-static enum status read_one(struct store_reader *reader, struct arena *arena, int64_t job_id,
-	const struct checkpoint_by_hand *set, struct checkpoint_row *out, bool *is_one, struct error *err)
+static enum status read_one(struct store_reader *reader, struct arena *arena, int64_t job_id, const struct set *all,
+	size_t at, struct checkpoint_row *out, bool *is_one, struct error *err)
 {
-	TRY(store_read_checkpoint(reader, arena, job_id, set->attempt, set->step, out, is_one, err));
+	const struct checkpoint_by_hand *set = &all->rows[at];
+
+	*is_one = all->told[at] != NULL;
+	if (*is_one)
+		*out = *all->told[at];
+	else if (!all->has_all)
+		TRY(store_read_checkpoint(reader, arena, job_id, set->attempt, set->step, out, is_one, err));
 	if (!*is_one) {
 		*out = (struct checkpoint_row){
 			.job_id = job_id, .attempt = set->attempt, .step = set->step, .stream = SPAN("")};
@@ -85,7 +113,7 @@ static enum status read_both(struct store_reader *reader, struct arena *arena, i
 	TRY(read_set(reader, arena, job_id, &set, err));
 	if (!set.count)
 		return store_read_checkpoints(reader, arena, job_id, until_ms, limit, out, count, err);
-	TRY(store_read_checkpoints(reader, arena, job_id, until_ms, limit + set.count, &told, &told_count, err));
+	TRY(read_told(reader, arena, job_id, until_ms, limit + set.count, &set, &told, &told_count, err));
 	*count = 0;
 	if (!(*out = rows = arena_alloc(arena, (told_count + set.count) * sizeof *rows)))
 		return error_no_memory(err);
@@ -95,7 +123,7 @@ static enum status read_both(struct store_reader *reader, struct arena *arena, i
 	for (size_t i = 0; i < set.count; i++) {
 		struct checkpoint_row *row = &rows[*count];
 		bool is_one;
-		TRY(read_one(reader, arena, job_id, &set.rows[i], row, &is_one, err));
+		TRY(read_one(reader, arena, job_id, &set, i, row, &is_one, err));
 		*count += is_one && row->ts_ms <= until_ms && (has_denied || !row->is_denied);
 	}
 	if (*count)
@@ -119,17 +147,23 @@ enum status checkpoints_read_all(struct store_reader *reader, struct arena *aren
 enum status checkpoints_read_denied(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct checkpoint_row **out, size_t *count, struct error *err)
 {
+	struct checkpoint_row *told;
 	struct set set;
+	size_t told_count = 0;
 
 	*count = 0;
 	TRY(read_set(reader, arena, job_id, &set, err));
 	if (!(*out = arena_alloc(arena, (set.count + 1) * sizeof **out)))
 		return error_no_memory(err);
+	if (set.count > FEW)
+		TRY(read_told(reader, arena, job_id, INT64_MAX, ALL_MAX, &set, &told, &told_count, err));
+	for (size_t i = 0; i < told_count; i++)
+		is_of(&set, &told[i]);
 	for (size_t i = 0; i < set.count; i++) {
 		bool is_one;
 		if (set.rows[i].is_usable)
 			continue;
-		TRY(read_one(reader, arena, job_id, &set.rows[i], &(*out)[*count], &is_one, err));
+		TRY(read_one(reader, arena, job_id, &set, i, &(*out)[*count], &is_one, err));
 		*count += is_one;
 	}
 	if (*count)

@@ -230,6 +230,24 @@ bool view_stream_times(
 	return stream != NULL;
 }
 
+bool view_has_live_points(struct pipeline *pipeline, struct span job_name)
+{
+	struct job_state *job = directory_find(pipeline->directory, job_name);
+	struct stream_state *stream;
+	bool has_points = false;
+
+	if (!job)
+		return false;
+	for (size_t i = 0; !has_points && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		for (size_t j = 0; j < stream->series_count; j++)
+			has_points |= series_has_points(stream->series[j]);
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	job_unref(job);
+	return has_points;
+}
+
 static bool is_live(const struct job_view *view, uint32_t stream_id)
 {
 	for (size_t i = 0; i < view->stream_count; i++)

@@ -19,3 +19,5 @@ int64_t view_stream_heard_ms(struct pipeline *pipeline, struct span job, struct 
 /* Log times of its lines and points, as job_view has them. False: it is not in memory, so that all of it is sealed. */
 bool view_stream_times(
 	struct pipeline *pipeline, struct span job, struct span stream, int64_t *first_ms, int64_t *last_ms);
+/* Has a job points that are in memory, sealed or not? False also where nothing of it is in memory: then all of it is sealed. */
+bool view_has_live_points(struct pipeline *pipeline, struct span job);

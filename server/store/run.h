@@ -17,6 +17,7 @@ struct run_link {
 	struct span continues; /* the job that it states to go on with, which need not be here; "" */
 	struct span fork_from; /* where it left that one, which goes on as well; "": it is no fork */
 	struct span team;
+	bool has_series; /* sealed ones: what is in RAM alone is not in it */
 };
 
 /*

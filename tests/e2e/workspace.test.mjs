@@ -394,6 +394,24 @@ test("only panels in sight are drawn", async ({ server, page, open }) => {
   await waitUntil(async () => (await panel(page, 0).locator("canvas").count()) === 0, "the first ones to be gone");
 });
 
+test("a panel in sight is drawn once, of curves that are asked for together", async ({ server, page, open }) => {
+  await sendRuns(server);
+  await page.addInitScript(() => {
+    window.draws = new Map();
+    const { clearRect } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+      window.draws.set(this.canvas, (window.draws.get(this.canvas) ?? 0) + 1);
+      clearRect.apply(this, box);
+    };
+  });
+  await open(`/workspace?lines=${encodeURIComponent('loss;eval_loss;"gpu/0/util";"gpu/1/util"')}`);
+  for (const n of [0, 1, 2, 3]) await drawn(page, n);
+  // what comes when the curves are there draws none of them anew
+  await page.locator(".statusline > *").first().waitFor();
+  assert.deepEqual(await page.evaluate(() => [...window.draws.values()]), [1, 1, 1, 1]);
+  assert.equal(await asked(page, "points/query"), 1);
+});
+
 test("all metrics of jobs on one wall", async ({ server, page, open }) => {
   await sendRuns(server);
   await open(`/compare?jobs=${JOBS.join()}`);

@@ -25,6 +25,10 @@ def checkpoints(server, job="j"):
     return server.get(f"/api/v1/jobs/{job}/checkpoints").body
 
 
+def checkpoints_of(server, limit):
+    return server.get(f"/api/v1/jobs/j/checkpoints?limit={limit}").body
+
+
 def brief(rows):
     return [(row["attempt"], row["step"]) for row in rows]
 
@@ -178,6 +182,45 @@ def test_what_is_refused_changes_nothing(server):
         reply = server.patch("/api/v1/jobs/j", json={"by_hand": {"checkpoints": whole}})
         assert reply.status == 422 and reply.body["field"] == "by_hand.checkpoints", whole
     assert "by_hand" not in server.get("/api/v1/jobs/j").body and brief(checkpoints(server)["checkpoints"]) == [(1, 85), (1, 45)]
+
+
+def test_many_that_are_set_are_each_what_it_is(server):
+    """Of 60 that lines tell of every third is denied, every third moved; ten are added, of which one is denied; the list of few has the newest."""
+    log = Saved()
+    for step in range(10, 610, 10):
+        log.train(step, step, every=10).save(step)
+        log.at_ms -= 10 * MINUTE_MS
+    send(server, log)
+    told = {row["step"]: row for row in checkpoints_of(server, 1000)["checkpoints"]}
+    assert sorted(told) == list(range(10, 610, 10))
+    denied = {f"1:{step}": BAD for step in range(10, 610, 30)}
+    moved = {f"1:{step}": {"path": f"/moved/{step}", "why": "x"} for step in range(20, 610, 30)}
+    added = {f"1:{step}": {"ts_ms": told[step - 5]["ts_ms"] + 1, "why": "x", **(BAD if step == 595 else {})} for step in range(505, 605, 10)}
+    assert server.patch("/api/v1/jobs/j", json={"by_hand": {"checkpoints": {**denied, **moved, **added}}}).status == 200
+    usable = sorted([step for step in range(10, 610, 10) if step % 30 != 10] + [step for step in range(505, 595, 10)], reverse=True)
+    body = checkpoints_of(server, 1000)
+    assert [row["step"] for row in body["checkpoints"]] == usable
+    assert [row["step"] for row in body["denied"]] == sorted([*range(10, 610, 30), 595], reverse=True)
+    assert [row["step"] for row in checkpoints_of(server, 7)["checkpoints"]] == usable[:7]
+    for row in body["checkpoints"]:
+        assert row.get("path") == (f"/moved/{row['step']}" if row["step"] % 30 == 20 else None), row
+        assert (row.get("from") == "by_hand", "worked_out" in row and row["worked_out"] is None) == (row["step"] % 30 != 0, row["step"] % 10 == 5), row
+
+
+def test_one_beyond_the_newest_step_is_refused(server):
+    """It prints each tenth step and came to 160, so that 170 is the first that it would have printed. A log without steps refuses none."""
+    send(server, broken_off())
+    at = {"ts_ms": 1_767_225_600_000, "why": "x"}
+    for place in ("1:171", "2:171", "1:5000"):
+        reply = set_right(server, at, place, 422).body
+        assert reply["field"] == f"by_hand.checkpoints.{place}" and "its newest step is 160, and it prints each 10" in reply["detail"]
+    assert server.get("/api/v1/jobs/j/continuity").body["restarts"][0]["newest_checkpoint_step"] == 85
+    for place in ("1:170", "2:165"):
+        set_right(server, at, place)
+        set_right(server, None, place)
+    server.send("stepless", [line(1_767_225_600_000 + n * MINUTE_MS, f"loss: {2 + n % 7 / 10}") for n in range(20)])
+    server.wait_for_extraction()
+    set_right(server, at, "1:5000", job="stepless")
 
 
 def test_who_set_it_is_kept_and_carried(make_server):

@@ -484,6 +484,22 @@ def test_of_bad_restarts_along_a_chain_each_is_told_of_and_of_what_undoes_them_n
     assert not differing(server, "j-4")
 
 
+def test_beside_another_job_it_is_judged_anew(server):
+    """What was said beside "far", whose loss is 0.8 higher, is nothing beside "near"; and one that went on with nobody, and was looked at, does since."""
+    send(server, Log(31).train(1, 100), "near")
+    send(server, Log(32).train(1, 100, add=0.8), "far")
+    continuing(server, "alone", None)
+    send(server, Log(33).train(81, 160), "alone")
+    continuing(server, "next", "far")
+    send(server, Log(34).train(81, 160), "next")
+    assert wait_until(lambda: differing(server, "next"), what="the incident beside far")[0]["state"] == "open"
+    for job, before in (("next", "near"), ("alone", "far")):
+        assert server.patch(f"/api/v1/jobs/{job}", json={"tags": {"continues": before}}).status == 200
+    row, = wait_until(lambda: differing(server, "alone"), what="the incident of who goes on with far since")
+    assert (row["evidence"]["attempt"], row["state"]) == (1, "open")
+    wait_until(lambda: differing(server, "next")[0]["state"] == "recovered", what="the end of what was said beside far")
+
+
 def test_a_rate_that_restarted_is_told_with_its_figures(server):
     log = Log().train(1, 100, lr=lambda step: 1e-3 * step / 100).train(81, 160, lr=lambda step: 1e-3 * (step - 80) / 100)
     ask(server, log)

@@ -81,6 +81,87 @@ def test_sharding_that_is_off(shared_server, key, value):
     assert got["not_understood"] == [] and got["fits"] is False
 
 
+# ---- FSDP by the names of torchtitan and Megatron-LM: n parameters on 64 devices, (parameters, gradients, optimizer) of each device ----
+
+TITAN = {"num_parameters": "8000000000"}
+MEGATRON = {**TITAN, "bf16": "true"}
+
+
+def states(server, settings, count=8):
+    got = fit(server, settings, "ml.p5.48xlarge", count)
+    return got, tuple(got["per_device_bytes"][name] for name in ("parameters", "gradients", "optimizer"))
+
+
+@pytest.mark.parametrize("degrees, each, over", [
+    ({"data_parallel_shard_degree": "-1"}, 8e9, 64),
+    ({"tensor_parallel_degree": "8"}, 1e9, 8),  # nobody says how many shards: the rest
+    ({"tensor_parallel_degree": "8", "context_parallel_degree": "2", "data_parallel_shard_degree": "4"}, 1e9, 8),  # 4 of data x 2 of context
+    ({"tensor_parallel_degree": "4", "data_parallel_replicate_degree": "2", "data_parallel_shard_degree": "8"}, 2e9, 8),
+    ({"tensor_parallel_degree": "4", "data_parallel_replicate_degree": "2"}, 2e9, 8),
+    ({"data_parallel_shard_degree": "1", "data_parallel_replicate_degree": "64"}, 8e9, 1),  # nothing is sharded
+])
+def test_what_torchtitan_shards(shared_server, degrees, each, over):
+    """32 bits are kept: 4 of a parameter, 4 of its gradient, 8 of Adam."""
+    got, taken = states(shared_server, {**TITAN, **{f"parallelism.{key}": value for key, value in degrees.items()}})
+    assert taken == (4 * each / over, 4 * each / over, 8 * each / over) and got["not_understood"] == []
+    assert got["inputs"]["data_parallel"] == 64 * each / 8e9 / int(degrees.get("context_parallel_degree", 1))
+
+
+def test_torchtitan_beyond_its_degrees(shared_server):
+    half, taken = states(shared_server, {**TITAN, "parallelism.data_parallel_shard_degree": "-1", "training.dtype": "bfloat16"})
+    assert taken == (2 * 8e9 / 64, 2 * 8e9 / 64, 4 * 8e9 / 64) and half["inputs"]["sharded_over"] == 64
+    assert half["formulas"]["gradients"] == "parameters / (tensor_parallel * pipeline_parallel) * bytes_of_a_gradient / sharded_over"
+    other, taken = states(shared_server, {**TITAN, "parallelism.data_parallel_shard_degree": "16"})  # of 64
+    assert taken == (None, None, None) and "data_parallel" in other["unknown"]
+    piped = {**TITAN, "parallelism.pipeline_parallel_degree": "4", "parallelism.tensor_parallel_degree": "2"}
+    got, taken = states(shared_server, piped)
+    assert taken == (None, None, None) and got["not_understood"] == ["parallelism.fsdp_reshard_after_forward"]
+    got, taken = states(shared_server, {**piped, "parallelism.fsdp_reshard_after_forward": "always"})
+    assert taken == (4 * 1e9 / 8, 4 * 1e9 / 8, 8 * 1e9 / 8) and got["inputs"]["micro_batch"] == 1
+    got, taken = states(shared_server, {**TITAN, "parallelism.tensor_parallel_degree": "8", "parallelism.expert_parallel_degree": "8"})
+    assert taken == (None, None, None) and got["not_covered"] == "a mixture of experts"
+
+
+def test_activations_of_torchtitan_are_in_16_bits(shared_server):
+    """Llama 3 8B's sizes: 32 s b h (10 + 24 / 1), s b h = 8192 * 2 * 4096."""
+    sizes = {**TITAN, "hidden_size": "4096", "num_layers": "32", "num_attention_heads": "32", "training.seq_len": "8192", "training.local_batch_size": "2",
+             "attn_implementation": "sdpa", "parallelism.data_parallel_shard_degree": "-1"}
+    got, _ = states(shared_server, sizes)
+    assert got["per_device_bytes"]["activations"] == 32 * 8192 * 2 * 4096 * 34
+    got, _ = states(shared_server, {**sizes, "training.mixed_precision_param": "float32"})
+    assert got["per_device_bytes"]["activations"] is None
+
+
+@pytest.mark.parametrize("flags, taken", [
+    ({"use_torch_fsdp2": "True"}, (2e9 / 8, 2e9 / 8, 12e9 / 8)),
+    ({"--use-megatron-fsdp": "True", "--data-parallel-sharding-strategy": "optim_grads_params"}, (2e9 / 8, 2e9 / 8, 12e9 / 8)),
+    ({"use_custom_fsdp": "True", "data_parallel_sharding_strategy": "optim_grads"}, (2e9, 2e9 / 8, 12e9 / 8)),
+    ({"use_megatron_fsdp": "True", "data_parallel_sharding_strategy": "optim"}, (2e9, 2e9, 12e9 / 8)),
+    ({"use_megatron_fsdp": "True", "data_parallel_sharding_strategy": "no_shard"}, (2e9, 2e9, 12e9)),
+    ({"use_megatron_fsdp": "True", "data_parallel_sharding_strategy": "optim_grads_params", "context_parallel_size": "2"}, (2e9 / 8, 2e9 / 8, 12e9 / 8)),
+    ({"use_megatron_fsdp": "True", "data_parallel_sharding_strategy": "optim_grads_params", "num_distributed_optimizer_instances": "2"},
+        (2e9 / 4, 2e9 / 4, 12e9 / 4)),
+    ({"use_distributed_optimizer": "True", "num_distributed_optimizer_instances": "4"}, (2e9, 2e9, 12e9 / 2)),
+    ({"use_distributed_optimizer": "True", "data_parallel_sharding_strategy": "optim_grads_params", "use_megatron_fsdp": "False"}, (2e9, 2e9, 12e9 / 8)),
+])
+def test_what_megatrons_fsdps_shard(shared_server, flags, taken):
+    """8e9 / 8 of tensor parallelism; 8 ranks of data. Megatron prints a strategy for jobs without FSDP, too."""
+    got, found = states(shared_server, {**MEGATRON, "tensor_model_parallel_size": "8", **flags})
+    assert found == taken and got["not_understood"] == []
+
+
+@pytest.mark.parametrize("flags, key", [
+    ({"use_megatron_fsdp": "True"}, "use_megatron_fsdp"),  # its default has changed
+    ({"use_megatron_fsdp": "True", "data_parallel_sharding_strategy": "both"}, "data_parallel_sharding_strategy"),
+    ({"use_torch_fsdp2": "True", "torch_fsdp2_reshard_after_forward": "False"}, "torch_fsdp2_reshard_after_forward"),
+    ({"use_megatron_fsdp": "True", "data_parallel_sharding_strategy": "optim", "num_distributed_optimizer_instances": "2",
+      "outer_dp_sharding_strategy": "optim"}, "outer_dp_sharding_strategy"),
+])
+def test_what_is_not_followed_of_megatrons_fsdps(shared_server, flags, key):
+    got, found = states(shared_server, {**MEGATRON, **flags})
+    assert found == (None, None, None) and got["not_understood"] == [key] and got["fits"] is None
+
+
 @pytest.mark.parametrize("tensor, count", [("16", 1), ("1.5", 1), ("3", 8)])
 def test_degrees_that_are_none_of_these_devices(shared_server, tensor, count):
     small = {"num_parameters": "1000000", "hidden_size": "64", "num_layers": "2", "num_attention_heads": "4", "seq_length": "128",

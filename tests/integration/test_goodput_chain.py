@@ -160,7 +160,7 @@ def stored(server, job):
 def test_a_job_that_is_completed_lost_nothing_by_its_fine_tuning(quick):
     first = failed_at(100, status="Completed")
     first.tell(quick)
-    before = wait_until(lambda: stored(quick, "a"), what="a's time")
+    before = wait_until(lambda: (row := stored(quick, "a")) and row[1] == 100 and row, what="a's time")
     begun_again("sft", first, 0, 50, "a").tell(quick)
     wait_until(lambda: (row := stored(quick, "sft")) and row[1] == 50, what="the time of its fine-tuning")
     assert wait_until(lambda: stored(quick, "a"), what="a's time again") == before
@@ -227,6 +227,32 @@ def test_of_two_that_go_on_with_a_job_the_later_one_is_the_runs(quick, status, l
         assert (broken["went_on_in"], broken["lost_steps"], broken["redone_seconds"]) == ("c", 50, 500)
         assert quick.delete("/api/v1/jobs/c").status == 204
         wait_until(lambda: (row := stored(quick, "b")) and row[2] == 0, what="b's steps to be of use again")
+
+
+@pytest.mark.parametrize("order", ["abc", "acb"])
+def test_the_time_between_two_that_go_on_with_a_job_is_nobodys_once(quick, order):
+    """a ends, b begins 170 s later, ends, and c begins 370 s after that; both go on with a. 540 s of two nodes, in either order of their announcements."""
+    first = failed_at(100, FailureReason="AlgorithmError: x")
+    second = Script("b", first.t + 170, 2, step=80, continues="a")
+    second.begin()
+    second.train(40)
+    second.end(uploading_s=0, status="Failed")
+    third = Script("c", second.t + 370, 2, step=60, continues="a")
+    third.begin()
+    third.train(90)
+    third.end(uploading_s=0)
+    jobs = {"a": first, "b": second, "c": third}
+    for name in order:
+        jobs[name].tell(quick)
+    total_s = third.t - DAY0_S  # from a's beginning to c's end
+
+    def run_is_so():
+        found = quick.get("/api/v1/jobs/a/run").body["goodput"]
+        seconds = {name: bucket["node_hours"] * HOUR_S / 2 for name, bucket in found["buckets"].items()}
+        own = sum(job.book.get("idle", 0) for job in jobs.values())
+        return "pending_jobs" not in found and seconds["productive"] == pytest.approx((60 + 90) * 10) and sum(seconds.values()) == pytest.approx(total_s) \
+            and seconds["idle"] == pytest.approx(own + 170 + 370)
+    wait_until(run_is_so, what=f"1500 productive seconds of {total_s}, 540 of them nobody's")
 
 
 def test_another_team_takes_nothing_from_a_job(make_server):

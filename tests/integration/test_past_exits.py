@@ -35,9 +35,14 @@ def test_an_exit_without_a_time_is_the_end_of_a_past_log(server, past, ending, s
     assert history(server)[-1] == (status, LAST_MS)
 
 
-def test_an_exit_with_a_time_of_a_past_session_ends_the_job_then(server):
+def test_an_exit_with_a_time_of_a_past_session_ends_the_job_then(make_server):
+    """Also when it comes before its log is read, which waits behind one that costs a second."""
+    server = make_server("--extract-threads", "1", "--match-steps", "5000000")
+    slow = {"AlgorithmSpecification": {"MetricDefinitions": [{"Name": "slow", "Regex": "(?:a|a?)+b=([0-9])"}]}}
+    assert server.post("/api/v1/jobs", json={**DOCUMENT, "TrainingJobName": "busy", **slow}).status == 201
     set_up(server)
     opened = session(server, past=True)
+    server.send("busy", ["a" * 40 + "b=x"] * 30)
     send(server, opened, past_log())
     end(server, opened, code=0, at_ms=LAST_MS + 5 * MINUTE_MS)
     assert history(server)[-1] == ("Completed", LAST_MS + 5 * MINUTE_MS)

@@ -327,7 +327,8 @@ def test_two_jobs_in_turn_on_one_node(trainings, scraper):
         train(server, job)
     server.wait_for_extraction()
     now = {"time": time.time() + 1}
-    whole, first, second = (points_of(server, f"DCGM_FI_DEV_GPU_UTIL{label}[5m]", **now) for label in ("", '{training="first"}', '{training="second"}'))
+    # All of it last: it is scraped on, and what was scraped before an end may come behind it.
+    first, second, whole = (points_of(server, f"DCGM_FI_DEV_GPU_UTIL{label}[5m]", **now) for label in ('{training="first"}', '{training="second"}', ""))
     assert len(first) >= 3 and len(second) >= 3 and len(whole) >= len(first) + len(second)
     assert set(first) | set(second) <= set(whole) and max(first) < min(second)
     assert ask(server, "query", query='count(DCGM_FI_DEV_GPU_UTIL) by (modelName, Hostname)', **now)[1]["data"]["result"][0]["metric"] == {"Hostname": "n1", "modelName": "NVIDIA A100-SXM4-40GB"}
@@ -336,9 +337,10 @@ def test_two_jobs_in_turn_on_one_node(trainings, scraper):
 
 def train(server, job):
     """Some lines of a job on n1, for as long as it takes to be scraped some times; then its end."""
-    seen = len(points_of(server, "DCGM_FI_DEV_GPU_UTIL[5m]", time=time.time() + 1))
     server.post(f"/api/v1/logs?job={job}&stream=algo-1&host=n1", f"loss: 1 {job}\n", content_type="text/plain")
-    wait_until(lambda: len(points_of(server, "DCGM_FI_DEV_GPU_UTIL[5m]", time=time.time() + 1)) >= seen + 5, what="five scrapes")
+    began = time.time()  # what comes from now on may have been scraped before
+    since = lambda: [at for at, _ in points_of(server, "DCGM_FI_DEV_GPU_UTIL[5m]", time=time.time() + 1) if at > began]
+    wait_until(lambda: len(since()) >= 5, what="five scrapes")
     server.post(f"/api/v1/logs?job={job}&stream=algo-1&host=n1", "the end\n", content_type="text/plain")
     reply = server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Completed", "time_ms": int(time.time() * 1000)})
     assert reply.status < 300, reply

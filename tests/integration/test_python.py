@@ -65,6 +65,7 @@ def notes(server, name):
 
 
 def points(server, metric, name):
+    server.wait_for_extraction()  # the client ends when the server has what it sent
     api = smfleet.Api(server.url, token=server.token)
     got = api.job(name).points(metric)
     return [{"step": step, "value": value} for step, value in zip(got.steps, got.values)]

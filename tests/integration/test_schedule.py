@@ -92,6 +92,46 @@ KINDS = {
 }
 
 
+def titan(step, warmup, total, least=0.0):
+    """torchtitan's linear_warmup_stable_decay without a decay_ratio: a factor of the peak"""
+    if step < warmup:
+        return PEAK * (step + 1) / (warmup + 1)
+    done = (step + 1 - warmup) / (total - warmup + 1)
+    return PEAK * (least + (1 - least) * (1 - done))
+
+
+def nemo(step, warmup, total, held, least, anneal):
+    """NeMo's WarmupAnnealHoldPolicy: without held steps its warm-up begins above 0"""
+    if step <= warmup:
+        return PEAK * step / warmup if held else PEAK * (step + 1) / (warmup + 1)
+    done = min(1.0, (step - warmup) / (total - held - warmup))
+    return least + (PEAK - least) * anneal(done)
+
+
+def half_cosine(done):
+    return 0.5 * (1.0 + math.cos(math.pi * done))
+
+
+# what they do where the settings name no schedule, or name it in a way of their own: (schedule, warm-up, end, least rate)
+OWN_KINDS = {
+    "torchtitan's default, a line": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "training.steps": 200},
+        ("linear", 20, 200, 0), lambda n: titan(n, 20, 200)),
+    "torchtitan's default warm-up of 200": ({"optimizer.lr": PEAK, "lr_scheduler.min_lr_factor": 0.1, "training.steps": 1000},
+        ("linear", 200, 1000, PEAK * 0.1), lambda n: titan(n, 200, 1000, 0.1)),
+    "torchtitan's lr_min, a share of the peak": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.lr_min": 0.1, "training.steps": 200},
+        ("linear", 20, 200, PEAK * 0.1), lambda n: titan(n, 20, 200, 0.1)),
+    "NeMo's cosine": ({"model.optim.lr": PEAK, "model.optim.sched.name": "CosineAnnealing", "model.optim.sched.warmup_steps": 20,
+        "model.optim.sched.min_lr": 6e-5, "trainer.max_steps": 200}, ("cosine", 20, 200, 6e-5), lambda n: nemo(n, 20, 200, 0, 6e-5, half_cosine)),
+    "NeMo's cosine that ends early": ({"model.optim.lr": PEAK, "model.optim.sched.name": "CosineAnnealing", "model.optim.sched.warmup_steps": 20,
+        "model.optim.sched.constant_steps": 60, "model.optim.sched.min_lr": 6e-5, "trainer.max_steps": 200},
+        ("cosine", 20, 140, 6e-5), lambda n: nemo(n, 20, 200, 60, 6e-5, half_cosine)),
+    "NeMo's constant": ({"optim.lr": PEAK, "optim.sched.name": "WarmupPolicy", "optim.sched.warmup_steps": 20, "trainer.max_steps": 200},
+        ("constant", 20, 200, 0), lambda n: nemo(n, 20, 200, 0, 0, lambda done: 1)),
+    "NeMo's line, by a ratio": ({"optim.lr": PEAK, "optim.sched.name": "WarmupAnnealing", "optim.sched.warmup_ratio": 0.1, "trainer.max_steps": 200},
+        ("linear", 20, 200, 0), lambda n: nemo(n, 20, 200, 0, 0, lambda done: 1 - done)),
+}
+
+
 def run(server, settings, rate, steps=range(1, 201), more=lambda n: ""):
     document = {"TrainingJobName": "j", "HyperParameters": {key: str(value) for key, value in settings.items()}}
     assert server.post("/api/v1/jobs", json=document).status == 201
@@ -113,6 +153,15 @@ def test_each_schedule_is_known_and_kept(server, kind):
     for point in found["observed"]:
         assert point["observed"] == pytest.approx(rate(point["step"]), rel=1e-9)
         assert point["declared"] == pytest.approx(rate(point["step"]), rel=1e-9), point
+
+
+@pytest.mark.parametrize("kind", OWN_KINDS)
+def test_what_is_done_where_no_schedule_is_named_is_known_and_kept(server, kind):
+    settings, (name, warmup, end, least), rate = OWN_KINDS[kind]
+    found = run(server, settings, rate)
+    declared = found["declared"]
+    assert (declared["schedule"], declared["peak"], declared["warmup_steps"], declared["total_steps"]) == (name, PEAK, warmup, end)
+    assert declared["least"] == pytest.approx(least) and (found["first_difference"], found["not_understood"]) == (None, [])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -203,6 +252,11 @@ def test_what_nobody_declared_is_null(server):
     *(({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "max_steps": 200, "lr_scheduler_kwargs": text}, ["lr_scheduler_kwargs"])
       for text in ("{'odd': 1}", "min_lr=3e-5", "{'min_lr': some}")),
     ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "max_steps": 200, "lr_scheduler_kwargs": "{'num_cycles': 2}"}, ["lr_scheduler_kwargs"]),
+    ({"optim.lr": PEAK, "optim.sched.name": "NoamAnnealing", "optim.sched.warmup_steps": 20, "trainer.max_steps": 200}, ["optim.sched.name"]),
+    ({"optim.lr": PEAK, "optim.sched.warmup_steps": 20, "optim.sched.min_lr": 6e-5, "trainer.max_steps": 200}, ["optim.sched.warmup_steps", "optim.sched.min_lr"]),
+    ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_type": "sqrt", "training.steps": 200}, ["lr_scheduler.decay_type"]),
+    ({"lr": PEAK, "lr_scheduler.warmup_steps": 20, "max_steps": 200}, ["lr_scheduler.warmup_steps"]),  # of whom?
+    ({"lr": PEAK, "lr_scheduler._target_": "nemo.lightning.pytorch.optim.CosineAnnealingScheduler", "max_steps": 200}, ["lr_scheduler._target_"]),
 ])
 def test_what_is_not_followed_declares_nothing(server, settings, not_understood):
     found = run(server, settings, lambda n: PEAK)

@@ -53,12 +53,13 @@ def test_what_the_tracker_tells_is_not_read_from_lines_without_a_step(shared):
     taken(post(shared, "once", {CONSOLE: (30, ["step 310 loss: 0.75", "{'loss': 0.9, 'hidden_norm': 3.5, 'epoch': 4.0}"])}))
     shared.wait_for_points("p/once", "train/loss", 30)
     shared.wait_for_points("p/once", "hidden_norm", 1, stream="console")  # nobody told it meanwhile
+    wait_for_counts(shared, job, {"train/loss": (30, "loss")})
     got = counts_of(shared, job)
     beside = 'train:loss{preset="generic"}'  # the bare name is the Trainer's format's
     assert TOLD <= set(got) and set(got) - TOLD == {beside, "hidden_norm"}, "a step of its own, and what the tracker does not tell"
-    assert got[beside][0] == 1 and got["train/loss"] == (30, "loss")
-    found = [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/once" and row["kind"] == "non_finite"]
-    assert [(row["metric"], row["opened_step"]) for row in found] == [("train/loss", 250)], found
+    assert got[beside][0] == 1
+    found = lambda: [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/once" and row["kind"] == "non_finite"]
+    wait_until(lambda: [(row["metric"], row["opened_step"]) for row in found()] == [("train/loss", 250)], what="the incident, in the commit behind its points")
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +82,7 @@ def test_a_tracker_that_tells_later(impatient):
     shared.wait_for_points("p/late", "train/loss", 30)
     shared.wait_for_extraction()
     wait_for_counts(shared, job, {"train:loss": (5, "other"), "train/loss": (30, "loss")})
-    found = [row["metric"] for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "p/late" and row["kind"] == "non_finite"]
-    assert found == ["train/loss"]
+    wait_until(lambda: non_finite(shared, "p/late") == ["train/loss"], what="the incident, in the commit behind its points")
 
 
 def test_a_last_word_to_the_tracker_is_no_curve(impatient):

@@ -1,6 +1,5 @@
 """Files of W&B's runs, by requests: where they may be sent, what is refused, and who reads them."""
 
-import re
 from urllib.parse import quote as escape, urlsplit
 
 import pytest
@@ -106,7 +105,7 @@ def test_what_no_server_takes_is_in_its_log(guarded):
     make_run(server, "huge", token=tokens["red"])
     reply = server.put(addresses(server, "huge", ["h.bin"], tokens["red"])["h.bin"], bytes((32 << 20) + 1))
     assert reply.status == 413 and "larger than 100 bytes (--max-attachment-bytes)" in message(reply)
-    assert re.search(r'event=wandb_not_kept path="/files/red/p/huge/files/h.bin" what="the file is larger', server.log_text())
+    server.wait_for_log(r'event=wandb_not_kept path="/files/red/p/huge/files/h.bin" what="the file is larger')
 
 
 def test_names_that_no_file_may_have(guarded):

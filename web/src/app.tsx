@@ -97,11 +97,11 @@ export function App() {
     hasStarted.current = true;
   }, [place]);
   const here = route.value;
-  // What the first view does not need comes after it. Of views other than a job's curves nobody says when they are drawn.
+  // What the first view does not need comes after it. Of views other than a job's curves and panels nobody says when they are drawn.
   const hasTime = useSignal(false);
   useEffect(() => {
     const settle = (): void => {
-      if (here.view !== "job" || here.part) hasDrawn();
+      if (here.view !== "workspace" && (here.view !== "job" || here.part)) hasDrawn();
       void later(async () => (hasTime.value = true));
     };
     if (document.readyState === "complete") settle();

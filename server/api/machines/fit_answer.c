@@ -151,7 +151,7 @@ static void write_formulas(struct json_writer *w, const struct fit_setup *f)
 	json_key(w, "formulas");
 	json_object(w);
 	for (int i = 0; i < 3; i++) {
-		snprintf(text, sizeof text, "%s%s%s", each, bytes[i], f->zero_stage >= 3 - i ? " / data_parallel" : "");
+		snprintf(text, sizeof text, "%s%s%s", each, bytes[i], f->zero_stage >= 3 - i ? " / sharded_over" : "");
 		json_put_text(w, names[i], text);
 	}
 	bool keeps_scores = f->recompute == FIT_RECOMPUTE_NONE && !f->has_flash_attention;
@@ -222,6 +222,7 @@ void fit_write_settings(struct json_writer *w, struct fit_settings *settings)
 	json_object(w);
 	for (int i = 0; i < FIT_INPUTS; i++)
 		api_put_known(w, fit_input_name((enum fit_input)i), *fit_input_of(f, (enum fit_input)i));
+	api_put_known(w, "sharded_over", fit_shards(f));
 	json_put_i64(w, "zero_stage", f->zero_stage);
 	json_put_text(w, "recompute", recompute_names[f->recompute]);
 	json_put_bool(w, "sequence_parallel", f->is_sequence_parallel);

@@ -182,16 +182,22 @@ static void read_model(const struct advice_facts *facts, struct fit_settings *ou
 		out->from[FIT_PARAMETERS] = facts->parameters.from;
 }
 
+static bool is_adam(const struct advice_facts *facts)
+{
+	static const char *const names[NAMES_MAX] = {
+		"optimizer", "optim", "optimizer_name", "optimizer.type", "optim.name", "optimizer.name"};
+	const struct advice_setting *update = find(facts, names);
+
+	return !update || (says(update, "adam") && !says(update, "bit") && !says(update, "bnb"));
+}
+
 static void read_precision(const struct advice_facts *facts, struct fit_setup *f)
 {
 	static const char *const flags[][NAMES_MAX] = {{"bf16"}, {"fp16"}, {"bf16.enabled"}, {"fp16.enabled"}};
 	static const char *const names[NAMES_MAX] = {"mixed_precision", "precision", "torch_dtype", "dtype"};
-	static const char *const optimizer[NAMES_MAX] = {
-		"optimizer", "optim", "optimizer_name", "optimizer.type", "optim.name"};
 	static const char *const wide[NAMES_MAX] = {"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32"};
-	const struct advice_setting *named = find(facts, names), *update = find(facts, optimizer);
+	const struct advice_setting *named = find(facts, names);
 	bool is_flagged = false;
-	bool is_adam = !update || (says(update, "adam") && !says(update, "bit") && !says(update, "bnb"));
 
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
 		is_flagged |= is_on(find(facts, flags[i]));
@@ -199,7 +205,7 @@ static void read_precision(const struct advice_facts *facts, struct fit_setup *f
 	bool is_known = f->is_16_bit || says(named, "32");
 	f->parameter_bytes = is_known ? (f->is_16_bit ? 2 : 4) : NAN;
 	f->gradient_bytes = f->is_16_bit && is_on(find(facts, wide)) ? 4 : f->parameter_bytes;
-	f->optimizer_bytes = is_known && is_adam ? (f->is_16_bit ? 12 : 8) : NAN;
+	f->optimizer_bytes = is_known && is_adam(facts) ? (f->is_16_bit ? 12 : 8) : NAN;
 }
 
 /* Says that nothing is sharded. */
@@ -234,6 +240,127 @@ static int read_stage(const struct advice_facts *facts, const struct advice_sett
 	return is_on(find(facts, first)) ? 1 : 0;
 }
 
+static void set_unread(struct fit_settings *out, struct span key)
+{
+	out->unread = key;
+	span_take(&out->unread, SPAN("hp."));
+}
+
+/* Whole copies of what Megatron's distributed optimizer and its FSDP shard within a group. */
+static void read_copies(const struct advice_facts *facts, struct fit_settings *out)
+{
+	static const char *const copies[NAMES_MAX] = {"num_distributed_optimizer_instances"};
+	static const char *const outer[NAMES_MAX] = {"outer_dp_sharding_strategy"};
+	const struct advice_setting *across = find(facts, outer);
+	double count = number_of(find(facts, copies));
+
+	if (!(count > 1))
+		return;
+	out->setup.replicas = count;
+	if (across && !is_off(across))
+		set_unread(out, across->key);
+}
+
+/* Megatron's two FSDPs; false: neither is on. What its own one shards without a word has changed with its versions. */
+static bool read_megatron(const struct advice_facts *facts, struct fit_settings *out)
+{
+	static const char *const torch[NAMES_MAX] = {"use_torch_fsdp2"}, *const own[NAMES_MAX] = {"use_megatron_fsdp"},
+				 *const custom[NAMES_MAX] = {"use_custom_fsdp"},
+				 *const strategy[NAMES_MAX] = {"data_parallel_sharding_strategy"},
+				 *const frees[NAMES_MAX] = {"torch_fsdp2_reshard_after_forward"};
+	static const char *const stages[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
+	const struct advice_setting *said = find(facts, strategy), *freed = find(facts, frees);
+	const struct advice_setting *flag = is_on(find(facts, own)) ? find(facts, own) : find(facts, custom);
+	struct fit_setup *f = &out->setup;
+
+	if (is_on(find(facts, torch))) {
+		f->zero_stage = 3;
+		if (freed && is_off(freed))
+			set_unread(out, freed->key);
+		return true;
+	}
+	if (!is_on(flag))
+		return false;
+	read_copies(facts, out);
+	for (size_t i = 0; said && i < sizeof stages / sizeof *stages; i++)
+		if (span_equal_fold(span_trim(said->text), span_from(stages[i]))) {
+			f->zero_stage = (int)i;
+			return true;
+		}
+	set_unread(out, said ? said->key : flag->key);
+	return true;
+}
+
+static double degree_or(const struct advice_facts *facts, const char *name, double usual)
+{
+	const char *const names[NAMES_MAX] = {name};
+	double value = number_of(find(facts, names));
+
+	return isnan(value) ? usual : value;
+}
+
+static bool is_torchtitan(const struct advice_facts *facts)
+{
+	static const char *const names[NAMES_MAX] = {"parallelism.data_parallel_shard_degree",
+		"parallelism.data_parallel_replicate_degree", "parallelism.tensor_parallel_degree",
+		"parallelism.pipeline_parallel_degree", "parallelism.context_parallel_degree"};
+
+	return find(facts, names) != NULL;
+}
+
+/* It keeps what it trains in 32 bits, and computes in 16 where FSDP does that or nothing but data is parallel. */
+static void read_titan_precision(const struct advice_facts *facts, struct fit_setup *f)
+{
+	static const char *const kept[NAMES_MAX] = {"training.dtype"}, *const computed[NAMES_MAX] = {
+									       "training.mixed_precision_param"};
+	const struct advice_setting *mixed = find(facts, computed);
+	bool is_kept_in_16 = says(find(facts, kept), "16"), is_alone = f->tensor == 1 && f->pipeline == 1;
+	bool is_mixed = (!mixed || says(mixed, "16")) && (is_alone || (f->zero_stage == 3 && fit_shards(f) != 1));
+
+	f->parameter_bytes = f->gradient_bytes = is_kept_in_16 ? 2 : 4;
+	f->optimizer_bytes = is_adam(facts) ? 2 * f->parameter_bytes : NAN;
+	f->is_16_bit = is_kept_in_16 || is_mixed;
+}
+
+/* FSDP over the ranks that the other degrees leave, without a word. Where parameters stay gathered between forward and backward, as
+ * in its pipelines, it takes what no formula here counts. */
+static void read_torchtitan(const struct advice_facts *facts, struct fit_settings *out)
+{
+	static const char *const reshards[NAMES_MAX] = {"parallelism.fsdp_reshard_after_forward"};
+	const struct advice_setting *said = find(facts, reshards);
+	struct fit_setup *f = &out->setup;
+	double shards = degree_or(facts, "parallelism.data_parallel_shard_degree", -1);
+	double replicas = degree_or(facts, "parallelism.data_parallel_replicate_degree", 1);
+
+	if (isnan(f->data) && shards > 0)
+		f->data = shards * replicas;
+	out->is_spread &= shards == -1 || !(f->data != shards * replicas);
+	if (f->pipeline > 1)
+		f->micro_batch = degree_or(facts, "parallelism.pipeline_parallel_microbatch_size", 1);
+	f->zero_stage = shards == 1 && f->context == 1 ? 0 : 3;
+	f->replicas = f->zero_stage ? replicas : 1;
+	read_titan_precision(facts, f);
+	if (f->zero_stage && (says(said, "never") || (f->pipeline > 1 && !says(said, "always"))))
+		set_unread(out, said ? said->key : span_from(*reshards));
+}
+
+static void read_sharding(const struct advice_facts *facts, struct fit_settings *out)
+{
+	const struct advice_setting *unread = NULL;
+
+	if (is_torchtitan(facts)) {
+		read_torchtitan(facts, out);
+		return;
+	}
+	if (read_megatron(facts, out))
+		return;
+	out->setup.zero_stage = read_stage(facts, &unread);
+	if (out->setup.zero_stage == 1)
+		read_copies(facts, out);
+	if (unread)
+		set_unread(out, unread->key);
+}
+
 static void read_memory_saving(const struct advice_facts *facts, struct fit_setup *f)
 {
 	static const char *const granularity[NAMES_MAX] = {
@@ -264,10 +391,12 @@ static const char *find_other(const struct advice_facts *facts)
 		"num_experts", "num_moe_experts", "num_local_experts", "n_routed_experts"};
 	static const char *const adapters[NAMES_MAX] = {"lora_r", "lora_rank", "use_lora", "use_peft", "peft_method"};
 	static const char *const offload[NAMES_MAX] = {"offload_optimizer.device", "offload_param.device",
-		"offload_optimizer", "offload_param", "cpu_offload"};
+		"offload_optimizer", "offload_param", "cpu_offload", "enable_cpu_offload"};
+	static const char *const spread[NAMES_MAX] = {
+		"expert_model_parallel_size", "parallelism.expert_parallel_degree", "expert_parallel_size"};
 	const struct advice_setting *away = find(facts, offload);
 
-	if (number_of(find(facts, experts)) > 1)
+	if (number_of(find(facts, experts)) > 1 || number_of(find(facts, spread)) > 1)
 		return "a mixture of experts";
 	if (is_on(find(facts, adapters)) || says(find(facts, adapters), "lora"))
 		return "an adapter (LoRA), which trains few parameters";
@@ -317,7 +446,8 @@ static void check_degrees(struct fit_settings *out)
 {
 	struct fit_setup *f = &out->setup;
 
-	out->is_spread = is_whole(f->data) && is_whole(f->tensor) && is_whole(f->pipeline) && is_whole(f->context);
+	out->is_spread &= is_whole(f->data) && is_whole(f->tensor) && is_whole(f->pipeline) && is_whole(f->context) &&
+			  is_whole(f->replicas) && is_whole(f->data / f->replicas);
 	if (!out->is_spread)
 		f->data = NAN;
 	for (int i = 0; i < FIT_INPUTS; i++) {
@@ -335,9 +465,8 @@ static double quantity(const struct api *api, const struct advice_facts *facts, 
 void fit_settings_read(const struct api *api, const struct advice_facts *facts, struct fit_settings *out)
 {
 	struct fit_setup *f = &out->setup;
-	const struct advice_setting *unread = NULL;
 
-	*out = (struct fit_settings){.unread = SPAN("")};
+	*out = (struct fit_settings){.unread = SPAN(""), .is_spread = true, .setup.replicas = 1};
 	read_model(facts, out);
 	read_precision(facts, f);
 	read_memory_saving(facts, f);
@@ -346,12 +475,8 @@ void fit_settings_read(const struct api *api, const struct advice_facts *facts, 
 	f->pipeline = quantity(api, facts, "pp");
 	f->context = quantity(api, facts, "cp");
 	f->data = quantity(api, facts, "data");
+	read_sharding(facts, out);
 	check_degrees(out);
-	f->zero_stage = read_stage(facts, &unread);
-	if (unread) {
-		out->unread = unread->key;
-		span_take(&out->unread, SPAN("hp."));
-	}
 	out->other = find_other(facts);
 	if (out->other)
 		f->parameters = f->layers = NAN;
@@ -362,5 +487,6 @@ void fit_settings_place(struct fit_settings *settings, double ranks)
 	struct fit_setup *f = &settings->setup;
 
 	f->data = ranks / (f->tensor * f->pipeline * f->context);
+	settings->is_spread = true;
 	check_degrees(settings);
 }

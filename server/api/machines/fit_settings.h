@@ -1,5 +1,5 @@
 /*
- * Job: what a job's settings say of the memory that it takes: names of Megatron-LM, NeMo, transformers, DeepSpeed and FSDP to the inputs
+ * Job: what a job's settings say of the memory that it takes: names of Megatron-LM, NeMo, transformers, DeepSpeed, FSDP and torchtitan to the inputs
  *      of the formulas (fleet/fit.h). Internal to api/.
  * Ownership: spans are the facts'. Threads: workers.
  */

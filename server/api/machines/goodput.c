@@ -325,6 +325,7 @@ struct link_sum {
 	struct job_row job;
 	int64_t node_ms[GOODPUT_BUCKETS];
 	int64_t measured_ms;
+	bool is_continued; /* by another job of the chain */
 	uint64_t breaks, unknown_losses; /* of how many of them nobody knows what they lost */
 	struct goodput_day *days;
 	size_t day_count;
@@ -351,14 +352,35 @@ static bool has_steps(const struct link_sum *sum)
 	return sum->row.steps > 0 || sum->row.step_ms > 0;
 }
 
-/* What the next one made again each job has lost by itself; but nobody's time is that until the next began: nothing was done. */
-static void wait_for(struct link_sum *sum, const struct link_sum *next)
+static void find_continued(const struct run_link *links, struct link_sum *sums, size_t count)
 {
-	if (!sum->job.ended_ms || next->job.created_ms <= sum->job.ended_ms)
-		return;
-	int64_t gap_ms = (next->job.created_ms - sum->job.ended_ms) * sum->row.nodes;
-	sum->node_ms[GOODPUT_IDLE] += gap_ms;
-	sum->measured_ms += sum->measured_ms ? gap_ms : 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count && !sums[i].is_continued; j++)
+			sums[i].is_continued = span_equal(links[j].continues, links[i].job);
+}
+
+/* At the moment ms, and behind it. A job whose end nobody knows is, until another one goes on with it. */
+static bool is_at_work(const struct link_sum *sum, int64_t ms)
+{
+	bool has_ended = sum->job.ended_ms ? sum->job.ended_ms <= ms : sum->is_continued;
+
+	return sum->job.created_ms <= ms && !has_ended;
+}
+
+/* What was made again each job has lost by itself; but from a job's end until the next one of the run began, in whatever order they
+ * were announced, it is nobody's time: nothing was done. Of two that ended at once the wait is the last one's. */
+static int64_t wait_behind(const struct link_sum *sums, size_t count, size_t at)
+{
+	int64_t end_ms = sums[at].job.ended_ms, next_ms = INT64_MAX;
+
+	for (size_t i = 0; i < count && end_ms; i++) {
+		const struct job_row *other = &sums[i].job;
+		if (is_at_work(&sums[i], end_ms) || (i > at && other->ended_ms == end_ms))
+			return 0;
+		if (other->created_ms > end_ms && other->created_ms < next_ms)
+			next_ms = other->created_ms;
+	}
+	return next_ms == INT64_MAX ? 0 : next_ms - end_ms;
 }
 
 static bool is_pending(const struct link_sum *sum)
@@ -418,12 +440,11 @@ enum status api_write_run_goodput(struct store_reader *reader, struct arena *are
 		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		TRY(read_link(reader, arena, links[i].job_id, &sums[i], err));
+	find_continued(links, sums, count);
 	for (size_t i = 0; i < count; i++) {
-		size_t next = i + 1;
-		while (next < count && !span_equal(links[next].continues, links[i].job))
-			next++;
-		if (next < count)
-			wait_for(&sums[i], &sums[next]);
+		int64_t wait_ms = wait_behind(sums, count, i) * sums[i].row.nodes;
+		node_ms[GOODPUT_IDLE] += wait_ms;
+		measured_ms += sums[i].measured_ms ? wait_ms : 0;
 		for (size_t j = 0; j < GOODPUT_BUCKETS; j++)
 			node_ms[j] += sums[i].node_ms[j];
 		measured_ms += sums[i].measured_ms;

@@ -182,6 +182,7 @@ struct watching {
 	struct arena *arena;
 	struct job_state *job;
 	uint32_t attempts;
+	bool is_anew; /* it states another job to go on with than when it was looked at */
 	int64_t newest_ms;
 	struct known known;
 	struct continuity_report report;
@@ -221,6 +222,19 @@ static enum status look_at_newest(struct watching *w, bool has_ended, bool *is_d
 	return open_incident(w->pipeline, w->job, report, last, w->newest_ms, false, err);
 }
 
+/* What was said of the job's beginning was said beside another job. */
+static enum status end_if_other(struct watching *w, struct error *err)
+{
+	const struct continuity_restart *first = w->report.count ? w->report.restarts : NULL;
+
+	if (!w->is_anew || (first && first->attempt == 1 && first->verdict == CONTINUITY_DIFFERS))
+		return OK;
+	for (size_t i = 0; i < w->known.count; i++)
+		if (w->known.rows[i].incident.opened_ordinal == 1 && w->known.rows[i].incident.state == INCIDENT_OPEN)
+			TRY(job_incident_end(w->pipeline, w->job, &w->known.rows[i], err));
+	return OK;
+}
+
 static enum status look(struct watching *w, bool *is_done, struct error *err)
 {
 	AUTO(arena) arena = w->arena = arena_new();
@@ -231,8 +245,10 @@ static enum status look(struct watching *w, bool *is_done, struct error *err)
 	TRY(store_read_job_by_id(w->reader, w->arena, w->job->job_id, &row, err));
 	TRY(read_known(w->reader, w->arena, w->job, &w->known, err));
 	*is_done = is_known(&w->known, w->attempts);
-	if (!*is_done) {
+	if (!*is_done || w->is_anew)
 		TRY(continuity_read(w->pipeline, w->reader, w->arena, row.name, RESTARTS_LOOKED_AT, &w->report, err));
+	TRY(end_if_other(w, err));
+	if (!*is_done) {
 		TRY(look_at_earlier(w, err));
 		TRY(look_at_newest(w, row.ended_ms != 0, is_done, err));
 	}
@@ -247,6 +263,8 @@ static enum status watch(
 	uint32_t attempts = w.attempts = find_attempts(job, &w.newest_ms);
 	bool is_done = false;
 
+	if (atomic_exchange(&job->goes_on_otherwise, false))
+		job->judged_attempts = job->judging_attempt = 0, job->is_judged_anew = true;
 	if (!attempts || attempts == job->judged_attempts)
 		return OK;
 	if (attempts != job->judging_attempt) {
@@ -258,7 +276,9 @@ static enum status watch(
 		return OK;
 	job->judge_ms = now_ms + job->judge_wait_ms; /* also of a look that fails: what is damaged stays so */
 	job->judge_wait_ms = job->judge_wait_ms < LAST_LOOK_MS / 2 ? 2 * job->judge_wait_ms : LAST_LOOK_MS;
+	w.is_anew = job->is_judged_anew;
 	TRY(look(&w, &is_done, err));
+	job->is_judged_anew = false;
 	if (is_done)
 		job->judged_attempts = attempts;
 	return OK;

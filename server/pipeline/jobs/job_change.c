@@ -35,6 +35,7 @@ struct job_change {
 	struct buf document; /* as it has become */
 	int64_t job_id;
 	struct life life; /* of by_hand */
+	bool goes_on_otherwise; /* its tag "continues" is another one */
 	struct arena *arena; /* of what is shown after the commit */
 	struct hosts_set hosts;
 	struct faults_cleared faults;
@@ -422,10 +423,17 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	row.document = buf_span(&change->document);
 	row.modified_ms = clock_wall_ms();
 	change->job_id = row.job_id;
+	bool has_tags = json_get(change->changes, "tags") || json_get(change->changes, "Tags");
+	struct span before = SPAN(""), behind;
+	if (has_tags)
+		TRY(store_read_continued(store_tx_reader(tx), arena, row.job_id, &before, err));
 	TRY(json_get(change->changes, "by_hand") ? write_by_hand(change, tx, arena, &row, err)
 						 : pools_put_job(tx, &row, err));
-	bool has_tags = json_get(change->changes, "tags") || json_get(change->changes, "Tags");
-	return has_tags ? store_check_run(store_tx_reader(tx), arena, row.name, err) : OK;
+	if (!has_tags)
+		return OK;
+	TRY(store_read_continued(store_tx_reader(tx), arena, row.job_id, &behind, err));
+	change->goes_on_otherwise = !span_equal(before, behind);
+	return store_check_run(store_tx_reader(tx), arena, row.name, err);
 }
 
 static void apply_change(void *context)
@@ -441,6 +449,8 @@ static void apply_change(void *context)
 		return;
 	if (job_settings_state(job->settings, change->pipeline->devices, buf_span(&change->document), &err) != OK)
 		log_line(LOG_WARNING, "settings_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
+	if (change->goes_on_otherwise)
+		atomic_store(&job->goes_on_otherwise, true);
 	atomic_store(&job->is_row_dirty, true);
 }
 

@@ -1,6 +1,7 @@
 #include "pipeline/jobs/sessions.h"
 
 #include "base/clock.h"
+#include "model/known.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/job_transition.h"
@@ -393,9 +394,10 @@ static enum status leave_stream(struct pipeline *pipeline, int64_t job_id, uint3
 	return arena ? writer_execute_then(pipeline, leave, say_left, &leaving, err) : error_no_memory(err);
 }
 
+/* Of an exit in the past the log says when the job began: until that is read it began now, and would have ended no earlier. */
 enum status pipeline_put_exit(struct pipeline *pipeline, const struct session_exit *exit, struct error *err)
 {
-	if (!exit->row.at_ms)
+	if (exit->row.at_ms < clock_wall_ms() - HISTORIC_MS) /* 0: where the log ends */
 		TRY(log_end_await(pipeline, exit->job, err));
 	return leave_stream(pipeline, exit->row.job_id, exit->row.stream_id, exit, err);
 }

@@ -133,6 +133,12 @@ static void count_attempts(struct walk *walk)
 	}
 }
 
+/* Before the job is read: of a crash loop there may be hundreds that printed nothing. */
+static bool may_have_loss(struct pipeline *pipeline, const struct run_link *link)
+{
+	return link->has_series || view_has_live_points(pipeline, link->job);
+}
+
 /* A job before it that is not here, or died before it printed a loss, is nothing to compare with: the one before that is. */
 static enum status read_parts(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, struct walk *out, struct error *err)
@@ -146,6 +152,8 @@ static enum status read_parts(struct pipeline *pipeline, struct store_reader *re
 	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
 	TRY(read_part(pipeline, reader, arena, job, &parts[first], err));
 	for (size_t i = at; parts[JOBS_BEFORE_MAX].stream && first && i-- > 0 && may_follow(links, i, at);) {
+		if (!may_have_loss(pipeline, &links[i]))
+			continue;
 		enum status status = read_part(pipeline, reader, arena, links[i].job, &parts[first - 1], err);
 		if (status == ERR_NOT_FOUND)
 			break;

@@ -240,6 +240,7 @@ struct job_state {
 	atomic_uint begins; /* of processes of its tracker that went on with its run, since the start */
 	atomic_llong began_ms; /* when it went on after its last end; 0: it never did */
 	atomic_uint break_changes; /* how often `breaks` has changed */
+	atomic_bool goes_on_otherwise; /* it states another job to go on with since: continuity_watch.c takes it away */
 	atomic_bool is_backfilled; /* stays in RAM meanwhile */
 	atomic_uint changes; /* of all streams' derived state at once: odd while one is under way */
 	struct job_settings *settings; /* has a lock of its own */
@@ -253,6 +254,7 @@ struct job_state {
 	unsigned late_looks;
 	uint32_t judged_attempts; /* continuity_watch.c: up to which it is known whether they went on */
 	uint32_t judging_attempt;
+	bool is_judged_anew;
 	int64_t judge_ms, judge_wait_ms; /* monotonic: the next look, and the distance to the one behind it */
 	struct job_look data_look, rate_look; /* data_watch.c, rate_watch.c: the same (pipeline/alert/each_job.h) */
 	struct schedule_progress rate;

@@ -15,6 +15,7 @@ static struct fit_setup small(void)
 		.tensor = 1,
 		.pipeline = 1,
 		.context = 1,
+		.replicas = 1,
 		.data = 4,
 		.parameter_bytes = 2,
 		.gradient_bytes = 2,

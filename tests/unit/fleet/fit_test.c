@@ -15,6 +15,7 @@ static struct fit_setup gpt3(void)
 		.tensor = 8,
 		.pipeline = 8,
 		.context = 1,
+		.replicas = 1,
 		.data = 1,
 		.parameter_bytes = 2,
 		.gradient_bytes = 2,

@@ -56,13 +56,16 @@ function noAnswer(): Problem {
   return new Problem(0, t("The server does not answer"), t("What is on the page stays. Check that smfleet runs and is reachable."));
 }
 
-/** What is asked for before somebody wants it; the first who does has it. */
+/** What is asked for before somebody wants it, by its address; the first who does has it, as long as it is new. */
 const early = new Map<string, Promise<Response>>();
+const EARLY_MS = 5000;
 
-export function getEarly(path: string): void {
-  const reply = fetch(apiUrl(path), { credentials: "same-origin" });
+export function getEarly(path: string, params?: Params): void {
+  const url = apiUrl(path, params);
+  const reply = fetch(url, { credentials: "same-origin" });
   reply.catch(() => undefined);
-  early.set(path, reply);
+  early.set(url, reply);
+  setTimeout(() => early.get(url) === reply && early.delete(url), EARLY_MS);
 }
 
 /** What was asked for early was asked for by nobody. */
@@ -85,13 +88,14 @@ export async function send(
     init.body = JSON.stringify(body);
     init.headers = { ...headers, "Content-Type": "application/json" };
   }
-  const kept = method === "GET" ? early.get(apiUrl(path, params).slice("/api/v1/".length)) : undefined;
+  const url = apiUrl(path, params);
+  const kept = method === "GET" ? early.get(url) : undefined;
   const askedMs = Date.now();
   const era = signIns.peek();
   let reply: Response;
   try {
-    if (kept) early.delete(path);
-    reply = await (kept ?? fetch(apiUrl(path, params), init));
+    if (kept) early.delete(url);
+    reply = await (kept ?? fetch(url, init));
   } catch (error) {
     throw signal?.aborted ? error : noAnswer();
   }

@@ -15,6 +15,7 @@ import { query } from "../state/core/router";
 import { useStore } from "../state/core/store";
 import "../styles/charts";
 import style from "../styles/chartmenu.css?inline";
+import { hasDrawn } from "../ui/lazy";
 import { ProblemBox } from "../ui/problem";
 import { useBuckets } from "./job/chart/chart";
 import { Kept } from "./job/chart/kept";
@@ -81,6 +82,7 @@ export function EmbedPage({ job, metric }: { job: string; metric: string }) {
             label={metric}
             isHidden={false}
             incidents={[]}
+            onDrawn={() => hasDrawn()}
             onHover={() => undefined}
             onPick={() => undefined}
             onChoose={() => undefined}

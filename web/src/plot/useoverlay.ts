@@ -1,7 +1,7 @@
 // Curves over each other in a component: the plot is made when its look changes, and fed when its curves do.
 import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Axis, ChartLook } from "../lib/url/url";
 import { isDark } from "../state/core/theme";
 import { readColors } from "./colors";
@@ -32,7 +32,10 @@ export function useOverlay(host: { current: HTMLElement | null }, drawing: Drawi
   const { axis, logScale, logX, smooth, smoothing, clip } = look;
   const [from, to] = window ?? [null, null];
   const isDarkNow = isDark();
-  const isSized = size !== null;
+  // Axes of what is not there yet would be made up, and drawn for nobody.
+  const hasCurves = useRef(false);
+  hasCurves.current ||= curves !== null;
+  const isReady = size !== null && hasCurves.current;
 
   useLayoutEffect(() => {
     const element = host.current;
@@ -46,14 +49,15 @@ export function useOverlay(host: { current: HTMLElement | null }, drawing: Drawi
     return () => observer.disconnect();
   }, []);
 
-  useEffect(() => {
+  // What is asked for depends on it: not a frame later.
+  useLayoutEffect(() => {
     if (size) now.current.onWidth(size.width - AXIS_WIDTH);
   }, [size?.width]);
 
   // Curves that the page tells of are those that the next key reads: not a frame later, which may take long.
   useLayoutEffect(() => {
     const element = host.current;
-    if (!element || !isSized || !size) return;
+    if (!element || !isReady || !size) return;
     const colors = readColors(element, 0, isDarkNow);
     plot.current = new Overlay(element, size, { axis, logScale, logX, smooth, smoothing, clip, colors }, {
       onHover: (x, name) => now.current.events.onHover(x, name),
@@ -67,7 +71,7 @@ export function useOverlay(host: { current: HTMLElement | null }, drawing: Drawi
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isSized]);
+  }, [axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isReady]);
 
   useLayoutEffect(() => {
     if (size) plot.current?.resize(size.width, size.height);
@@ -75,6 +79,6 @@ export function useOverlay(host: { current: HTMLElement | null }, drawing: Drawi
 
   useLayoutEffect(() => {
     plot.current?.update([...(curves ?? [])], from !== null && to !== null ? [from, to] : null, y);
-  }, [curves, y, from, to, axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isSized]);
+  }, [curves, y, from, to, axis, logScale, logX, smooth, smoothing, clip, isDarkNow, isReady]);
   return plot;
 }

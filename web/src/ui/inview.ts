@@ -7,9 +7,18 @@ export function useCurrentInView<E extends HTMLElement>(here: unknown) {
     const row = host.current;
     const current = row?.querySelector<HTMLElement>("[aria-current]");
     if (!row || !current) return;
-    const room = row.getBoundingClientRect();
-    const place = current.getBoundingClientRect();
-    if (place.left < room.left || place.right > room.right) row.scrollLeft += place.left + place.width / 2 - room.left - room.width / 2;
+    // Asked for here, their places would make the browser lay out what is not complete yet: it tells of them at the end of its own layout.
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        observer.disconnect();
+        const [place, room] = [entry?.boundingClientRect, entry?.rootBounds];
+        if (!place || !room || (place.left >= room.left && place.right <= room.right)) return;
+        row.scrollLeft += place.left + place.width / 2 - room.left - room.width / 2;
+      },
+      { root: row },
+    );
+    observer.observe(current);
+    return () => observer.disconnect();
   }, [here]);
   return host;
 }

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { asProblem, isAnswering, type Problem } from "../api/client";
 import { ProblemBox } from "./problem";
 import { Skeleton } from "./skeleton";
@@ -26,6 +27,32 @@ const PATIENCE_MS = 700;
 export let hasDrawn: () => void;
 const drawn = new Promise<void>((resolve) => (hasDrawn = resolve));
 setTimeout(() => hasDrawn(), PATIENCE_MS);
+
+let awaited = 0;
+
+function awaitCurve(): () => void {
+  awaited++;
+  let isOver = false;
+  return () => {
+    if (isOver) return;
+    isOver = true;
+    awaited--;
+    void nextFrame().then(() => awaited === 0 && hasDrawn());
+  };
+}
+
+/**
+ * A curve of those that one came for is on its way: what stands around comes after the last of them. What comes back says that it is drawn,
+ * as `isOver` does, or that it is not going to be.
+ */
+export function useAwaitedCurve(isOver: boolean): () => void {
+  const end = useRef<() => void>(() => undefined);
+  useLayoutEffect(() => (end.current = awaitCurve()), []);
+  useLayoutEffect(() => {
+    if (isOver) end.current();
+  }, [isOver]);
+  return () => end.current();
+}
 
 /** What stands around what one came for, files and requests: it comes when that has been drawn. Nobody sees a frame in a hidden page. */
 export const later = async <T,>(load: () => Promise<T>): Promise<T> => {

@@ -17,13 +17,15 @@ static enum status read_link(struct walk *walk, struct span job, struct run_link
 	AUTO_DONE(statement) s = {0};
 	static const struct row_field fields[] = {FIELD(struct run_link, job_id), FIELD(struct run_link, job),
 		FIELD(struct run_link, status), FIELD(struct run_link, created_ms), FIELD(struct run_link, continues),
-		FIELD(struct run_link, fork_from), FIELD(struct run_link, team)};
+		FIELD(struct run_link, fork_from), FIELD(struct run_link, team), FIELD(struct run_link, has_series)};
 
 	TRY(statement_open(&s, walk->reader,
 		"SELECT job_id, name, status, created_ms, coalesce((SELECT text FROM attributes AS a WHERE a.job_id = j.job_id"
 		" AND a.key = 'tag.continues' ORDER BY a.position LIMIT 1), ''),"
 		" coalesce((SELECT text FROM attributes AS a WHERE a.job_id = j.job_id AND a.key = 'tag.wandb.fork_from'"
-		" ORDER BY a.position LIMIT 1), ''), j.team FROM jobs AS j WHERE name = ?",
+		" ORDER BY a.position LIMIT 1), ''), j.team,"
+		" CASE WHEN EXISTS (SELECT 1 FROM series AS s WHERE s.job_id = j.job_id) THEN 1 ELSE 0 END"
+		" FROM jobs AS j WHERE name = ?",
 		err));
 	bind_text(&s, job);
 	return row_read(&s, walk->arena, ROWS(fields, struct run_link), out, has_row, err);

@@ -42,8 +42,9 @@ export function bucketsFromReply(reply: PointsReply): Buckets {
   const columns = reply.columns;
   const count = columns.x.length;
   // In JSON a number is finite, and what is not a text.
+  const isFinite = (value: Num): value is Exclude<Num, string> => typeof value !== "string";
   const finite = (column: readonly Num[] | undefined): (number | null)[] =>
-    column ? column.map((value) => (typeof value === "number" ? value : null)) : new Array<null>(count).fill(null);
+    !column ? new Array<null>(count).fill(null) : column.every(isFinite) ? column.slice() : column.map((value) => (isFinite(value) ? value : null));
   const lines = (...from: (readonly (number | null)[] | undefined)[]): (number | null)[] => from.find((one) => one)?.slice() ?? new Array<null>(count).fill(null);
   return {
     x: columns.x.slice(),
@@ -63,6 +64,7 @@ export function bucketsFromReply(reply: PointsReply): Buckets {
 }
 
 function nonFiniteOf(columns: PointColumns): number[] {
+  if (columns.non_finite?.every((count) => count === 0)) return columns.non_finite.slice();
   const asked = [columns.first, columns.last, columns.min, columns.max, columns.mean].filter((column) => column !== undefined);
   return columns.x.map((_, i) => {
     const count = columns.non_finite?.[i];

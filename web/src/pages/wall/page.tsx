@@ -1,6 +1,6 @@
 // All metrics of chosen jobs on one wall: by prefix, searched as one types, read with one tooltip, and which setting goes with which.
 import { useSignal, type Signal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { say, t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { joinNames, MOST_COMPARED, pens, splitNames, type Pen } from "../../lib/jobs/compare";
@@ -210,7 +210,7 @@ function Curves({ metric, rows, pens: penOf, state, cursor, hearing }: Omit<Char
   const own = rows.filter((row) => row.metrics?.some((one) => one.metric === metric.name));
   const key = own.map((row) => row.TrainingJobName).join("\n");
   const isSized = width.value > 0;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!drawn || !isSized) return;
     const node: Node = { kind: "metric", name: metric.name, at: 1 };
     const spec = { rows: own, expressions: [{ text: metric.name, node }], axis, each: "job" as const, from, to, buckets };

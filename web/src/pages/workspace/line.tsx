@@ -1,6 +1,6 @@
 // A panel of curves: its expressions over the jobs of its query.
 import { useSignal, type Signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
 import { t } from "../../i18n/i18n";
 import { DASHES } from "../../lib/chart/color";
 import { pens, type Pen } from "../../lib/jobs/compare";
@@ -78,7 +78,7 @@ function Lines({ store, workspace, panel, cursor, read }: Props & { read: Read[]
   const jobsKey = jobs.join("\n");
   const isSized = width.value > 0;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!drawn || !rows || !isSized) return;
     const own = drawn;
     void store.hearing.hear(own, jobs).then(() => (own.signal.aborted ? undefined : own.draw({ rows, expressions: read, axis, each: panel.each ?? "job", from, to, buckets })));

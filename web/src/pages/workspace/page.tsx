@@ -3,21 +3,23 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { say } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
-import { fromQuery } from "../../lib/workspace/address";
+import { fromQuery, isPacked } from "../../lib/workspace/address";
 import { DocumentError, MOST_PANELS, type Panel, type Workspace } from "../../lib/workspace/document";
 import { move } from "../../lib/workspace/layout";
 import { asProblem } from "../../api/client";
 import { useKeys } from "../../state/core/keys";
 import { query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
+import { getRunsEarly } from "../../state/workspace/runs";
 import { WorkspaceStore } from "../../state/workspace/workspace";
 import "../../styles/charts";
 import style from "../../styles/workspace.css?inline";
-import { lazy } from "../../ui/lazy";
+import { hasDrawn, lazy } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { Skeleton } from "../../ui/skeleton";
 import { Bar } from "./bar";
 import { Grid } from "./grid";
+import { readPanel, runsOf } from "./line";
 
 adoptStyle(style);
 
@@ -34,6 +36,14 @@ function given(): { workspace: Workspace | null; fault: string | null } {
   }
 }
 
+/** The jobs of the panel that comes first, of which the others will mostly ask for the same. */
+function askEarly(workspace: Workspace): void {
+  const [first] = workspace.panels;
+  if (first?.kind !== "line") return;
+  const { read, faults } = readPanel(first.expressions);
+  if (faults.length === 0 && read.length > 0) getRunsEarly(runsOf(workspace, first, read));
+}
+
 export function WorkspacePage() {
   const name = query.value["name"];
   const words = query.value["lines"];
@@ -44,6 +54,7 @@ export function WorkspacePage() {
     (next) => {
       const { workspace, fault: found } = given();
       fault.value = found;
+      if (name === undefined && workspace && !isPacked(location.hash)) askEarly(workspace);
       return next.open(name, workspace);
     },
   );
@@ -53,6 +64,10 @@ export function WorkspacePage() {
   }, [store]);
   const document = store?.document.value ?? null;
   const problem = store?.problem.value;
+  const hasNoCurve = store !== null && !store.isOpening.value && !document?.panels.some((one) => one.kind === "line");
+  useEffect(() => {
+    if (hasNoCurve) hasDrawn();
+  }, [hasNoCurve]);
   return (
     <div class="view workspace">
       {problem && <ProblemBox problem={asProblem(problem)} onRetry={() => location.reload()} />}

@@ -8,6 +8,7 @@ import { formatX } from "../../plot/axes";
 import type { OverlayCurve } from "../../plot/overlay";
 import { useOverlay } from "../../plot/useoverlay";
 import type { Undrawn } from "../../state/workspace/curves";
+import { useAwaitedCurve } from "../../ui/lazy";
 import { Swatch } from "../../ui/swatch";
 
 /** Where the cursor stands, and in which panel. */
@@ -48,6 +49,7 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
       onReset,
     },
   });
+  useAwaitedCurve(curves !== null);
   // A panel that goes takes its cursor with it.
   useEffect(() => () => void (cursor.peek().owner === own && (cursor.value = { x: null, owner: null })), []);
   useEffect(
@@ -70,7 +72,7 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
   };
   const said = t("{title}: {n} curves. The arrow keys read their values.", { title, n: curves?.length ?? 0 });
   return (
-    <div class={curves ? "curves" : "curves waiting"}>
+    <div class="curves">
       <div ref={host} class="canvas" role="application" tabIndex={0} aria-label={said} onKeyDown={onKeyDown} />
       <Tooltip curves={curves ?? []} axis={look.axis} cursor={cursor} own={own} chosen={chosen} host={host} />
     </div>

@@ -1,11 +1,13 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /** Panels come a screen's part before they are scrolled to, and go when they are far away again. */
 const MARGIN = "300px 0px";
 
 const heard = new WeakMap<Element, (isSeen: boolean) => void>();
 let observer: IntersectionObserver | null = null;
-/** What came into sight and has not been told of it: a panel a frame, so that scrolling stays smooth. */
+/** Of these nothing has been said yet: what is in sight as the view opens comes at once, so that its curves are asked for together. */
+const fresh = new WeakSet<Element>();
+/** What came into sight by scrolling and has not been told of it: a panel a frame, so that it stays smooth. */
 const waiting = new Map<Element, boolean>();
 
 function tellNext(): void {
@@ -20,12 +22,17 @@ function tellNext(): void {
 function watch(element: Element, tell: (isSeen: boolean) => void): () => void {
   observer ??= new IntersectionObserver(
     (entries) => {
-      if (waiting.size === 0 && entries.length > 0) requestAnimationFrame(tellNext);
-      for (const { target, isIntersecting } of entries) waiting.set(target, isIntersecting);
+      const wasIdle = waiting.size === 0;
+      for (const { target, isIntersecting } of entries) {
+        if (fresh.delete(target)) heard.get(target)?.(isIntersecting);
+        else waiting.set(target, isIntersecting);
+      }
+      if (wasIdle && waiting.size > 0) requestAnimationFrame(tellNext);
     },
     { root: document.getElementById("main"), rootMargin: MARGIN },
   );
   heard.set(element, tell);
+  fresh.add(element);
   observer.observe(element);
   return () => {
     observer?.unobserve(element);
@@ -37,6 +44,6 @@ function watch(element: Element, tell: (isSeen: boolean) => void): () => void {
 /** Whether an element is in sight, or nearly. */
 export function useSeen(host: { current: HTMLElement | null }): boolean {
   const [isSeen, setSeen] = useState(false);
-  useEffect(() => (host.current ? watch(host.current, setSeen) : undefined), []);
+  useLayoutEffect(() => (host.current ? watch(host.current, setSeen) : undefined), []);
   return isSeen;
 }

@@ -34,8 +34,10 @@ interface Asked {
   reject(error: unknown): void;
 }
 
-/** Below the server's --max-chart-queries: the first charts are drawn while the server works on the next. */
-const QUERIES_AT_ONCE = 32;
+/** These are answered at once. */
+const FEW = 32;
+/** Below the server's --max-chart-queries. */
+const QUERIES_AT_ONCE = 64;
 /** As its --max-chart-buckets. */
 const BUCKETS_AT_ONCE = 100_000;
 
@@ -66,13 +68,26 @@ function flush(): void {
   for (const one of waiting) if (!one.signal.aborted && one.query.sig !== undefined) void answer([one]);
   for (const one of waiting) if (one.signal.aborted) one.reject(new DOMException("nobody waits for it any more", "AbortError"));
   waiting = [];
-  while (asked.length > 0) {
-    let count = 0;
-    let buckets = 0;
-    while (count < asked.length && count < QUERIES_AT_ONCE && (count === 0 || buckets + (asked[count]?.query.buckets ?? 0) <= BUCKETS_AT_ONCE))
-      buckets += asked[count++]?.query.buckets ?? 0;
-    void answer(asked.splice(0, count));
+  for (let most = asked.length > FEW ? 1 : Infinity; asked.length > 0; most = Infinity) void answer(asked.splice(0, howMany(asked, most)));
+}
+
+/**
+ * So many go into one request. Of several charts whole ones: one whose curves come in two replies is drawn twice. `most`: charts; where
+ * there are many queries the first chart's go alone, so that it is drawn while the server works on the others.
+ */
+function howMany(asked: readonly Asked[], most: number): number {
+  let count = 0;
+  let whole = 0;
+  let buckets = 0;
+  for (let charts = 0; count < asked.length && count < QUERIES_AT_ONCE && charts < most; ) {
+    buckets += asked[count]?.query.buckets ?? 0;
+    if (count > 0 && buckets > BUCKETS_AT_ONCE) break;
+    count++;
+    if (asked[count]?.query.metric === asked[count - 1]?.query.metric) continue;
+    whole = count;
+    charts++;
   }
+  return whole || count;
 }
 
 async function answer(part: Asked[]): Promise<void> {

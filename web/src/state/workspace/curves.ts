@@ -152,6 +152,7 @@ export class PanelCurves extends Store {
   }
 
   private show(): void {
+    this.publish.stop(); // what was to be shown is
     this.curves.value = this.wanted.flatMap((want) => {
       const buckets = evaluateCurve(want.node, {
         curve: (name) => {

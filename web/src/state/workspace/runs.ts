@@ -1,5 +1,6 @@
 // The jobs of a panel's query with what the panel wants to know of them; panels that want the same share it.
 import { signal } from "@preact/signals";
+import { getEarly, type Params } from "../../api/client";
 import type { JobRow, JobsReply } from "../../api/types";
 import { joinNames } from "../../lib/jobs/compare";
 import { every } from "../../lib/flow/poll";
@@ -20,6 +21,11 @@ export interface RunsSpec {
   sort?: string;
 }
 
+const paramsOf = ({ query, fields, most, sort }: RunsSpec): Params => ({ q: query, fields: fields ? joinNames(["name", ...fields]) : undefined, limit: most, total: true, sort });
+
+/** While who shows them is not there yet. */
+export const getRunsEarly = (spec: RunsSpec): void => getEarly("jobs", paramsOf(spec));
+
 export class Runs extends Store {
   readonly rows = signal<JobRow[] | null>(null);
   /** How many the query finds, of which the first are here. */
@@ -38,8 +44,7 @@ export class Runs extends Store {
   }
 
   async load(): Promise<void> {
-    const { query, fields, most, sort } = this.spec;
-    const reply = await this.get<JobsReply>("jobs", { q: query, fields: fields ? joinNames(["name", ...fields]) : undefined, limit: most, total: true, sort });
+    const reply = await this.get<JobsReply>("jobs", paramsOf(this.spec));
     if (!reply) return;
     this.total.value = reply.total ?? reply.jobs.length;
     // What is as it was draws nothing anew.

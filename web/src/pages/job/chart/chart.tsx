@@ -12,7 +12,7 @@ import { ChartStore } from "../../../state/chart/chart";
 import type { JobStore } from "../../../state/job/job";
 import { patchQuery, query } from "../../../state/core/router";
 import { useStore } from "../../../state/core/store";
-import { later, lazy } from "../../../ui/lazy";
+import { later, lazy, useAwaitedCurve } from "../../../ui/lazy";
 import { ProblemBox } from "../../../ui/problem";
 import { PlotView } from "./plotview";
 
@@ -31,6 +31,8 @@ interface Props {
   /** null: it is not known yet. */
   map: XMap | null;
   isLead: boolean;
+  /** It asks for its points, and shows nothing yet. */
+  isBare: boolean;
   incidents: Incident[];
   onChoose(incident: Incident): void;
 }
@@ -60,7 +62,7 @@ export function useBuckets(host: { current: HTMLElement | null }): number {
   return buckets;
 }
 
-export function Chart({ store, metric, state: all, map, isLead, incidents, onChoose }: Props) {
+export function Chart({ store, metric, state: all, map, isLead, isBare, incidents, onChoose }: Props) {
   const name = metric.metric;
   const host = useRef<HTMLElement>(null);
   const buckets = useBuckets(host);
@@ -78,6 +80,9 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
     void chart.load({ map, from, to, stream, superseded, nodes, buckets });
   }, [chart, map, from, to, stream, superseded, nodesKey, buckets]);
 
+  const problem = chart?.problem.value;
+  const hasDrawn = useAwaitedCurve(!!problem || isTable.value);
+
   const pick = (index: number, y: number | null = null): void => {
     const line = chart ? lineOf(chart.buckets, index, y, stream !== null || metric.streams.length === 1) : null;
     if (line === null) return;
@@ -85,6 +90,7 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
     patchQuery({ stream: owner, line: String(line) });
   };
 
+  if (isBare) return <figure ref={host} class="chart" />;
   return (
     <figure ref={host} class={`chart ${isLead ? "lead" : ""}`} aria-label={name}>
       <figcaption>
@@ -96,7 +102,7 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
         </button>
         {chart && <ChartMenu job={store.name} chart={chart} metric={name} state={state} all={all} host={host} hover={hover} onPick={pick} />}
       </figcaption>
-      {chart?.problem.value && <ProblemBox problem={chart.problem.value} onRetry={() => chart.retry()} />}
+      {chart && problem && <ProblemBox problem={problem} onRetry={() => chart.retry()} />}
       {chart && isTable.value && <ChartTable chart={chart} axis={axis} onPick={pick} />}
       {chart?.isLoaded.value && map ? (
         <PlotView
@@ -111,6 +117,7 @@ export function Chart({ store, metric, state: all, map, isLead, incidents, onCho
           events={store.events.value}
           hidden={hiddenMarks(query.value)}
           onEvent={(event) => void import("../common/place").then((place) => place.showEvent(store, event))}
+          onDrawn={hasDrawn}
           onHover={(index) => (hover.value = index)}
           onPick={pick}
           onChoose={onChoose}

@@ -90,7 +90,7 @@ function Grid({ metrics, ...rest }: GridProps) {
 function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps & { isSeenAtOnce: boolean }) {
   const host = useRef<HTMLDivElement>(null);
   const [isSeen, setSeen] = useState(isSeenAtOnce);
-  /** The lead is on its way first. */
+  /** The lead is drawn first; of the others there is their room, and they ask for their points. */
   const [isTime, setTime] = useState(!isSeenAtOnce);
   const height = useRef(0);
   const state = parseChartState(query.value);
@@ -119,8 +119,8 @@ function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps 
   return (
     <div ref={host} class="plotgrid" style={isSeen ? undefined : { height: `${room}px` }}>
       {isSeen &&
-        metrics.map((metric) => metric !== lead && !isTime ? <figure key={`${metric.metric} room`} class="chart" /> : metric.family ? (
-          <FamilyChart key={metric.metric} store={store} metric={metric} state={state} map={map} />
+        metrics.map((metric) => metric.family ? (
+          isTime || metric === lead ? <FamilyChart key={metric.metric} store={store} metric={metric} state={state} map={map} /> : <figure key={`${metric.metric} room`} class="chart" />
         ) : (
           <Chart
             key={metric.metric}
@@ -129,6 +129,7 @@ function Piece({ store, metrics, lead, map, onChoose, isSeenAtOnce }: GridProps 
             state={state}
             map={map}
             isLead={metric === lead}
+            isBare={metric !== lead && !isTime}
             incidents={incidentsOf(incidents, metric, metric === lead, known)}
             onChoose={onChoose}
           />

@@ -13,7 +13,7 @@ import type { ChartStore } from "../../../state/chart/chart";
 import { chosenPoints } from "../../../state/chart/chosenpoint";
 import { patchQuery } from "../../../state/core/router";
 import { isDark } from "../../../state/core/theme";
-import { hasDrawn, insist, later, lazy, nextFrame } from "../../../ui/lazy";
+import { insist, later, lazy } from "../../../ui/lazy";
 
 const Marks = lazy(async () => (await later(() => import("./marks"))).Marks, 0);
 const EventMarks = lazy(async () => (await later(() => import("./eventmarks"))).EventMarks, 0);
@@ -34,6 +34,8 @@ interface Props {
   /** Kinds of marks that are switched off. */
   hidden?: ReadonlySet<string>;
   onEvent?(event: JobEvent): void;
+  /** Its curve is there for the first time. */
+  onDrawn?(): void;
   onHover(index: number | null): void;
   onPick(index: number, y: number | null): void;
   onChoose(incident: Incident): void;
@@ -73,6 +75,7 @@ export function PlotView(props: Props) {
     const x = incidentX(incident, map);
     return x === null ? [] : [{ x, incident }];
   });
+  const linesKey = placed.current.map(({ x, incident }) => `${x} ${incident.severity}`).join();
   const chosen = chosenPoints.value.filter((point) => point.metric === label);
   const isDarkNow = isDark();
   const { axis, logScale, logX, smooth, smoothing, clip } = state;
@@ -110,7 +113,7 @@ export function PlotView(props: Props) {
       // Without them, since the server is away, the curve is still there to see.
       addGestures(made, latest.current.unit ?? "", () => plot.current !== made).catch(() => undefined);
       feed();
-      void nextFrame().then(hasDrawn);
+      latest.current.onDrawn?.();
     };
 
     // Sizes as the browser has them at the end of its layout: to ask here would make it lay the page out once a chart.
@@ -140,7 +143,7 @@ export function PlotView(props: Props) {
   useEffect(() => {
     if (hasMounted.current && host.current) schedules.get(host.current)?.();
     hasMounted.current = true;
-  }, [props.incidents, props.hidden?.has("restart"), state.from, state.to]);
+  }, [linesKey, props.hidden?.has("restart"), state.from, state.to]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target !== host.current || event.ctrlKey || event.altKey || event.metaKey) return;
