@@ -70,6 +70,9 @@ enum status consume_give_way(struct series_state *before, bool is_told, enum rol
 void consume_add_point(struct series_state *series, const struct point *point);
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* The same of a point that may be of the next training or of this one: against neither's curve it says anything. */
+enum status consume_point_between(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 
 /* When a line or a point that was sent as such is of, under the stream's lock. */
 void consume_time(struct stream_state *stream, int64_t ts_ms);
