@@ -117,6 +117,7 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
 		return error_no_memory(err);
 	uint64_t ordinal = series->sealed_points + series->tail_count;
+	consume_expect_by_others(stream, series, point);
 	consume_add_point(series, point);
 	begin_life(stream, series);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
