@@ -214,6 +214,20 @@ def test_a_drift_beyond_a_hundredth(server):
     assert first == {"step": 101, "declared": pytest.approx(PEAK), "observed": pytest.approx(PEAK * 1.011)}
 
 
+def test_seven_digits_count_though_they_are_zeros(server):
+    """2.6e-4 is declared: 3.000000E-04 is 15 % more from its first print on, and 2.600000E-04 none."""
+    for job, printed in (("off", 3e-4), ("kept", 2.6e-4)):
+        document = {"TrainingJobName": job, "HyperParameters": {"lr": "2.6e-4", "lr_decay_style": "constant", "lr_warmup_iters": "0", "train_iters": "400"}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        server.send(job, [f" iteration {n:8d}/     400 | consumed samples: {n * 16:12d} | elapsed time per iteration (ms): 412.7 | learning rate: {printed:.6E} | "
+                          f"global batch size:    16 | lm loss: 7.100000E+00 | loss scale: 1.0 | grad norm: 1.2 |" for n in range(1, 7)])
+    server.wait_for_extraction()
+    assert server.get("/api/v1/jobs/off/schedule").body["first_difference"] == {"step": 1, "declared": 2.6e-4, "observed": 3e-4}
+    assert server.get("/api/v1/jobs/kept/schedule").body["first_difference"] is None
+    row, = wait_until(lambda: incidents(server, "off", "rate_drifts"), what="the incident")
+    assert row["opened_step"] == 1
+
+
 def test_one_odd_print_is_no_difference(server):
     settings, _, rate = KINDS["transformers linear"]
     assert run(server, settings, lambda n: rate(n) * (2 if n == 100 else 1))["first_difference"] is None
