@@ -174,6 +174,8 @@ enum status extractor_place_sent(
 int64_t extractor_opened_ms(const struct extractor *extractor);
 /* Their sender begins anew: if its steps go back, that is an attempt. */
 void extractor_begin_sent(struct extractor *extractor);
+/* It does, and no step since has said where it stands. */
+bool extractor_has_begun_sent(const struct extractor *extractor);
 /* Of a point that was sent with this time. */
 uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts_ms);
 /* Behind a body: what is not decided does not stay so for long. */

@@ -39,6 +39,11 @@ void extractor_begin_sent(struct extractor *extractor)
 	extractor->sent.has_begun = true;
 }
 
+bool extractor_has_begun_sent(const struct extractor *extractor)
+{
+	return extractor->sent.has_begun;
+}
+
 void extractor_end_sent(struct extractor *extractor, int64_t arrival_ms)
 {
 	sent_end_body(&extractor->sent, arrival_ms);

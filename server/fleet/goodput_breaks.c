@@ -137,10 +137,15 @@ static struct goodput_break *add_break(struct goodput_deriving *d, int64_t from_
 	return &out->breaks[out->break_count++];
 }
 
+/* Some steps were made, and nobody knows how many: the points do not have them. */
+static bool is_printed_before(const struct goodput_facts *facts, int64_t ms)
+{
+	return facts->printed_ms && facts->printed_ms < ms;
+}
+
 /*
- * Restarts that no printed step follows, or none precedes: [from_ms, to_ms) has no step. Before the first one nothing was lost;
- * behind the last one it is not known
- * until another job has gone on.
+ * Restarts that no printed step follows, or none precedes: [from_ms, to_ms) has no step. Before the first one nothing was lost, if lines
+ * have no others; behind the last one it is not known until another job has gone on.
  */
 enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err)
@@ -157,7 +162,7 @@ enum status goodput_add_silent_breaks(
 			struct goodput_break *broken = add_break(d, phase->from_ms, 0, step);
 			if (!broken)
 				return error_no_memory(err);
-			broken->lost_steps = lost_steps;
+			broken->lost_steps = step < 0 && is_printed_before(d->facts, phase->from_ms) ? -1 : lost_steps;
 		}
 		if (is_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms && i + 1 < d->facts->phase_count)
 			d->out->breaks[d->out->break_count - 1].to_ms = phase->to_ms;

@@ -4,9 +4,8 @@
  */
 #include "mlflow/internal.h"
 #include "model/metrics/point.h"
-#include "read/charts/points_walk.h"
+#include "read/charts/chart.h"
 #include "read/view.h"
-#include "store/pack/chunk.h"
 
 #include <math.h>
 
@@ -35,29 +34,6 @@ static enum status compare_point(void *context, const struct stream_view *stream
 	return OK;
 }
 
-/* Only what is of that very time is read. */
-static enum status search_series(struct points_walk *walk, const struct stream_view *stream, int64_t ts_ms,
-	struct arena *arena, struct error *err)
-{
-	AUTO(zstd) zstd = NULL;
-	struct point *points = NULL;
-
-	for (size_t i = 0; i < stream->series_count; i++) {
-		const struct series_view *series = &stream->series[i];
-		if (!span_equal(series->metric, walk->query->metric) || ts_ms < series->min_ms ||
-			ts_ms > series->max_ms)
-			continue;
-		if (!points) {
-			points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
-			walk->zstd = zstd = zstd_new();
-		}
-		if (!points || !zstd)
-			return error_no_memory(err);
-		TRY(points_walk_series(walk, stream, series, 0, points, err));
-	}
-	return OK;
-}
-
 enum status mlflow_has_point(void *context, struct span key, const struct point *asked, bool *out, struct error *err)
 {
 	const struct job_points *of = context;
@@ -79,14 +55,7 @@ enum status mlflow_has_point(void *context, struct span key, const struct point 
 	if (status == ERR_NOT_FOUND) /* a run that has logged nothing has no stream */
 		return OK;
 	TRY(status);
-	struct points_walk walk = {.reader = of->call->reader,
-		.view = &view,
-		.query = &query,
-		.take = compare_point,
-		.context = &search,
-		.skips = true};
-	for (size_t i = 0; i < view.stream_count; i++)
-		TRY(search_series(&walk, &view.streams[i], asked->ts_ms, arena, err));
+	TRY(chart_each_point_within(of->call->reader, arena, &view, &query, compare_point, &search, err));
 	*out = search.is_found;
 	return OK;
 }

@@ -79,14 +79,17 @@ static enum status take_latest(void *context, const struct stream_view *stream, 
 	return OK;
 }
 
-/* Clients that log in the background send from several threads: what comes last need not be. Nor need it be theirs: the log may say the same. */
+/*
+ * Clients that log in the background send from several threads: what comes last need not be. Nor need it be theirs: the log may say the same.
+ * So it is looked for from the highest step down, twice as far each time: no more is read than lies behind what is found.
+ */
 static enum status find_latest(const struct mlflow_call *call, struct span job, const struct series_view *series,
-	bool has_lines, struct mlflow_metric *out, struct error *err)
+	struct mlflow_metric *out, struct error *err)
 {
-	const struct chart_query query = {.metric = series->metric,
+	struct chart_query query = {.metric = series->metric,
 		.stream = SPAN(MLFLOW_STREAM),
 		.axis = AXIS_STEP,
-		.from = has_lines ? INT64_MIN : series->max_step,
+		.from = series->max_step,
 		.to = series->max_step,
 		.attempts = ATTEMPTS_ALL};
 	AUTO(arena) arena = arena_new(); /* a view holds the job's document, and there are a thousand series */
@@ -97,7 +100,12 @@ static enum status find_latest(const struct mlflow_call *call, struct span job, 
 		return error_no_memory(err);
 	TRY(view_read_job(call->pipeline, call->reader, arena, job, query.stream, series->metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
-	return chart_each_point(call->pipeline, call->reader, arena, &view, &query, take_latest, &latest, err);
+	for (int64_t width = 1; !latest.is_found && query.to >= series->min_step; width *= 2) {
+		TRY(chart_each_point_within(call->reader, arena, &view, &query, take_latest, &latest, err));
+		query.to = query.from - 1;
+		query.from = query.to - width > series->min_step ? query.to - width : series->min_step;
+	}
+	return OK;
 }
 
 /* What the log's lines say stands beside in the same stream. Of older versions a metric that was logged once, without a step, is not noted as told. */
@@ -131,7 +139,7 @@ static enum status read_metrics(
 		*metric =
 			(struct mlflow_metric){series->metric, summary->last, summary->last_ts_ms, summary->last_step};
 		if (summary->last_step < series->max_step)
-			TRY(find_latest(call, out->job, series, stream->lines != 0, metric, err));
+			TRY(find_latest(call, out->job, series, metric, err));
 	}
 	return OK;
 }

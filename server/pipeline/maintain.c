@@ -63,10 +63,19 @@ struct maintenance {
 	int64_t judged_id; /* evaluation_watch_run */
 };
 
-static void flush_summaries(struct maintenance *m)
+static bool flush_summaries(struct maintenance *m)
 {
 	m->summed_ms = clock_mono_ms();
-	summaries_flush(m->pipeline, m->reader, &m->flushed_seq);
+	return summaries_flush(m->pipeline, m->reader, &m->flushed_seq);
+}
+
+/* A job that is not ranked before the end is next looked at with its next point, and may have got its last one. */
+static void flush_all_summaries(struct maintenance *m)
+{
+	int64_t until_ms = clock_mono_ms() + m->pipeline->drain_ms / 2; /* the rest is for sealing */
+
+	while (flush_summaries(m) && clock_mono_ms() < until_ms)
+		;
 }
 
 /* ---- the journal ---- */
@@ -371,7 +380,7 @@ void *maintenance_run(void *context)
 		has_more = maintain(&m, clock_mono_ms());
 	stragglers_run(pipeline, reader);
 	look_at_streams(&m, &(bool){false});
-	flush_summaries(&m);
+	flush_all_summaries(&m);
 	seal(&m, true, clock_mono_ms() + pipeline->drain_ms);
 	return NULL;
 }

@@ -192,8 +192,8 @@ static void settle_halts(struct pipeline *pipeline, struct store_reader *reader,
 }
 
 /* One transaction for many jobs: a commit each would keep this thread from sealing. False: some have to be tried again. */
-static bool flush_jobs(
-	struct pipeline *pipeline, struct store_reader *reader, struct job_state *const *jobs, size_t count)
+static bool flush_jobs(struct pipeline *pipeline, struct store_reader *reader, struct job_state *const *jobs,
+	size_t count, bool *has_more)
 {
 	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
 	struct flushes flushes = {.pipeline = pipeline};
@@ -220,6 +220,8 @@ static bool flush_jobs(
 			if (rank_job(pipeline, reader, flush->job, flush->rows, flush->count, flush->has_ended,
 				    until_ms, &err) != OK)
 				say_flush_failed(flush->job, &err);
+			else if (atomic_load(&flush->job->is_summary_dirty))
+				*has_more = true;
 			/* Of every job: one may have been told as ended since the flush was prepared, while its log was not
 			 * known yet. */
 			if (life_date_ends(pipeline, reader, flush->job->job_id, &err) != OK)
@@ -236,23 +238,23 @@ static bool flush_jobs(
 	return flushes.count == count && (is_written || !count);
 }
 
-void summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uint64_t *tried_seq)
+bool summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uint64_t *tried_seq)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
 	struct job_state *due[FLUSH_JOBS];
 	struct error err;
 	size_t count, due_count = 0;
 	uint64_t seq = atomic_load(&pipeline->figures.extracted_seq);
-	bool is_whole = true;
+	bool is_whole = true, has_more = false;
 
 	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
-		return; /* out of memory: the next round tries again */
+		return false; /* out of memory: the next round tries again */
 	for (size_t i = 0; i < count; i++) {
 		bool is_wanted = !atomic_load(&jobs[i]->is_deleted) && atomic_load(&jobs[i]->settling) != SETTLE_DONE;
 		if (is_wanted && atomic_exchange(&jobs[i]->is_summary_dirty, false))
 			due[due_count++] = jobs[i];
 		if (due_count == FLUSH_JOBS || i + 1 == count) {
-			is_whole &= flush_jobs(pipeline, reader, due, due_count);
+			is_whole &= flush_jobs(pipeline, reader, due, due_count, &has_more);
 			due_count = 0;
 		}
 	}
@@ -261,6 +263,7 @@ void summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uin
 	*tried_seq = seq;
 	for (size_t i = 0; i < count; i++)
 		job_unref(jobs[i]);
+	return has_more;
 }
 
 /* ---- summaries that hold superseded points ---- */

@@ -7,8 +7,9 @@
 
 #include "state/pipeline_state.h"
 
-/* Writes those of each job that changed. *TRIED_SEQ: up to where they have been tried; as it was where none could be. */
-void summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uint64_t *tried_seq);
+/* Writes those of each job that changed. *TRIED_SEQ: up to where they have been tried; as it was where none could be.
+ * True: jobs wait for the next flush, as there was no time to rank them. */
+bool summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uint64_t *tried_seq);
 
 /* Sums those series of the stream anew that hold points which were made again since (superseded ones). */
 void summaries_mend(struct pipeline *pipeline, struct store_reader *reader, struct stream_state *stream);

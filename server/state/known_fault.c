@@ -9,6 +9,8 @@
 #include "store/jobs.h"
 #include "store/stream_hosts.h"
 
+#include <stdlib.h>
+
 enum {
 	LINES_SHOWN = 4,
 	WORDS_MAX_BYTES = 1024,
@@ -49,8 +51,9 @@ struct finding {
 	const struct pipeline *pipeline;
 	struct store_reader *reader;
 	struct arena *arena;
-	int64_t job_id, from_ms, at_ms;
-	int64_t machine_ms; /* how long before at_ms a machine's fault counts */
+	int64_t job_id, at_ms;
+	int64_t machine_ms; /* how long before at_ms a machine's fault counts where no step is known */
+	struct fault_window window;
 	const struct said_hit *hits;
 	size_t count;
 };
@@ -77,22 +80,52 @@ static int weight_as(const struct signature *signature, enum severity severity)
 	return is_critical ? FAULT_WEIGHT_CRITICAL - is_symptom : 2 - is_symptom;
 }
 
-/* 0: it is none of this. */
-static int weight_of(const struct finding *f, const struct said_hit *hit)
+bool fault_is_within(const struct fault_window *window, int weight, int64_t first_ms, int64_t last_ms)
 {
-	const struct signature *signature = signature_of(f, hit);
-	int weight = signature ? weight_as(signature, signature->severity) : 0;
+	int64_t from_ms = window->last_step_ms;
 
-	if (!weight)
-		return 0;
-	bool is_critical = signature->severity == SEVERITY_CRITICAL;
+	if (weight == FAULT_WEIGHT_OF_MACHINE) {
+		int64_t went_on_ms = window->from_ms < from_ms ? window->from_ms : from_ms;
+		from_ms = from_ms - FAULT_BROKE_OFF_MS > went_on_ms ? from_ms - FAULT_BROKE_OFF_MS : went_on_ms;
+	}
+	return first_ms <= window->to_ms && last_ms >= from_ms;
+}
+
+/* Where no step is known, or nothing was said behind the last one. */
+static bool is_shortly_before(const struct finding *f, const struct said_hit *hit, int weight)
+{
+	bool is_critical = signature_of(f, hit)->severity == SEVERITY_CRITICAL;
 	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? f->machine_ms
 			    : is_critical                     ? FAULT_CRITICAL_MS
 							      : FAULT_WARNING_MS;
-	if (hit->row.last_ms < f->at_ms - window_ms || hit->row.last_ms < f->from_ms ||
-		hit->row.first_ms > f->at_ms + FAULT_AFTER_MS)
+	bool is_outlived = weight == FAULT_WEIGHT_OF_MACHINE && f->window.last_step_ms != INT64_MIN;
+
+	return !is_outlived && hit->row.last_ms >= f->at_ms - window_ms && hit->row.first_ms <= f->window.to_ms;
+}
+
+static int weight_of(const struct finding *f, const struct said_hit *hit)
+{
+	const struct signature *signature = signature_of(f, hit);
+
+	return signature ? weight_as(signature, signature->severity) : 0;
+}
+
+/* How well it explains it; 0: it is none of this. What was said beside the end is ahead of what work went on behind. */
+static int rank_of(const struct finding *f, const struct said_hit *hit)
+{
+	enum { BESIDE = 4 * FAULT_WEIGHT_OF_MACHINE };
+	int weight = weight_of(f, hit);
+
+	if (!weight || hit->row.last_ms < f->window.from_ms)
 		return 0;
-	return weight;
+	if (f->window.last_step_ms != INT64_MIN &&
+		fault_is_within(&f->window, weight, hit->row.first_ms, hit->row.last_ms))
+		return BESIDE + 2 * weight + 1;
+	if (!is_shortly_before(f, hit, weight))
+		return 0;
+	bool is_beside =
+		f->window.last_step_ms == INT64_MIN || hit->row.last_ms >= f->window.last_step_ms - FAULT_BESIDE_MS;
+	return is_beside ? BESIDE + 2 * weight : weight;
 }
 
 static const struct said_hit *gravest(const struct finding *f)
@@ -101,10 +134,10 @@ static const struct said_hit *gravest(const struct finding *f)
 	int most = 0;
 
 	for (size_t i = 0; i < f->count; i++) { /* by time */
-		int weight = weight_of(f, &f->hits[i]);
-		if (weight <= most)
+		int rank = rank_of(f, &f->hits[i]);
+		if (rank <= most)
 			continue;
-		most = weight;
+		most = rank;
 		best = &f->hits[i];
 	}
 	return best;
@@ -132,7 +165,7 @@ static enum status put_lines(const struct finding *f, struct json_writer *w, str
 	json_key(w, "lines");
 	json_array(w);
 	for (size_t i = 0; i < f->count && shown < LINES_SHOWN; i++) {
-		if (!weight_of(f, &f->hits[i]))
+		if (!rank_of(f, &f->hits[i]))
 			continue;
 		TRY(said_hit_host(f->reader, f->arena, &f->hits[i], &host, &is_shared, err));
 		json_object(w);
@@ -186,7 +219,7 @@ static enum status describe(
 	bool is_shared;
 
 	TRY(said_hit_host(f->reader, f->arena, hit, &host, &is_shared, err));
-	signature_append_summary(&text, signature_of(f, hit), host.len ? host : hit->stream);
+	signature_append_summary(&text, signature_of(f, hit), host, hit->stream);
 	size_t summary_len = text.len;
 	buf_append_text(&text, ": ");
 	buf_append_span(&text, hit->row.text);
@@ -197,36 +230,93 @@ static enum status describe(
 	return write_facts(f, hit, host, span_of(text.ptr, summary_len), &out->facts, err);
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct said_hit *x = a, *y = b;
+
+	if (x->row.first_ms != y->row.first_ms)
+		return x->row.first_ms < y->row.first_ms ? -1 : 1;
+	if (x->row.stream_id != y->row.stream_id)
+		return x->row.stream_id < y->row.stream_id ? -1 : 1;
+	return (x->row.first_line > y->row.first_line) - (x->row.first_line < y->row.first_line);
+}
+
+/* Of what was said before the last step and again behind it the latter. */
+static enum status take_newer(struct finding *f, struct said_hit *hits, struct error *err)
+{
+	struct said_hit *behind;
+	size_t count;
+
+	TRY(store_read_hits_between(
+		f->reader, f->arena, f->job_id, f->window.last_step_ms, f->window.to_ms, &behind, &count, err));
+	for (size_t i = 0; i < f->count; i++)
+		for (size_t k = 0; k < count && hits[i].row.last_ms < f->window.last_step_ms; k++)
+			if (span_equal(behind[k].row.signature, hits[i].row.signature))
+				hits[i] = behind[k];
+	if (f->count)
+		qsort(hits, f->count, sizeof *hits, by_time);
+	return OK;
+}
+
 /* Of each signature there is the stretch that began first in this time. */
-static enum status look_back(struct finding *f, int64_t machine_ms, const struct said_hit **out, struct error *err)
+static enum status look_back(struct finding *f, int64_t from_ms, const struct said_hit **out, struct error *err)
 {
 	struct said_hit *hits;
 
-	f->machine_ms = machine_ms;
-	TRY(store_read_hits_between(f->reader, f->arena, f->job_id, f->at_ms - machine_ms, f->at_ms + FAULT_AFTER_MS,
-		&hits, &f->count, err));
+	if (from_ms < f->window.from_ms)
+		from_ms = f->window.from_ms;
+	TRY(store_read_hits_between(f->reader, f->arena, f->job_id, from_ms, f->window.to_ms, &hits, &f->count, err));
+	if (f->window.last_step_ms != INT64_MIN)
+		TRY(take_newer(f, hits, err));
 	f->hits = hits;
 	*out = gravest(f);
 	return OK;
 }
 
+static enum status look_back_from_end(
+	struct finding *f, int64_t machine_ms, const struct said_hit **out, struct error *err)
+{
+	f->machine_ms = machine_ms;
+	return look_back(f, f->at_ms - machine_ms, out, err);
+}
+
+/* Long before the end, where the training hung: by its last step. Where none is known a timeout may be as long as an hour. */
+static enum status find(struct finding *f, const struct said_hit **out, struct error *err)
+{
+	if (f->window.last_step_ms != INT64_MIN)
+		return look_back(f, f->window.last_step_ms - FAULT_BROKE_OFF_MS, out, err);
+	TRY(look_back_from_end(f, FAULT_BROKE_OFF_MS, out, err));
+	if (*out && weight_of(f, *out) >= FAULT_WEIGHT_CRITICAL)
+		return OK;
+	return look_back_from_end(f, FAULT_OF_MACHINE_MS, out, err);
+}
+
+enum status known_fault_may_be(
+	struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t to_ms, bool *out, struct error *err)
+{
+	struct said_hit *hits;
+	size_t count;
+
+	TRY(store_read_hits_between(reader, arena, job_id, INT64_MIN, to_ms, &hits, &count, err));
+	*out = count > 0;
+	return OK;
+}
+
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	int64_t job_id, int64_t from_ms, int64_t at_ms, struct known_fault *out, struct error *err)
+	int64_t job_id, const struct fault_window *window, int64_t at_ms, struct known_fault *out, struct error *err)
 {
 	struct finding f = {.pipeline = pipeline,
 		.reader = reader,
 		.arena = arena,
 		.job_id = job_id,
-		.from_ms = from_ms,
+		.window = *window,
 		.at_ms = at_ms};
 	const struct said_hit *hit;
 
 	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
 	if (!pipeline->signatures)
 		return OK;
-	TRY(look_back(&f, FAULT_BROKE_OFF_MS, &hit, err));
-	if (!hit || weight_of(&f, hit) < FAULT_WEIGHT_CRITICAL)
-		TRY(look_back(&f, FAULT_OF_MACHINE_MS, &hit, err));
+	TRY(find(&f, &hit, err));
 	return hit ? describe(&f, hit, out, err) : OK;
 }
 
@@ -270,13 +360,13 @@ enum status known_fault_say_again(
 }
 
 enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err)
+	const struct history *history, const struct fault_window *window, struct job_row *row, struct known_fault *out,
+	struct error *err)
 {
 	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
 	if (!history->count || !span_equal(row->status, SPAN("Failed")))
 		return OK;
-	TRY(known_fault_find(
-		pipeline, reader, arena, row->job_id, history_began_again_ms(history), row->ended_ms, out, err));
+	TRY(known_fault_find(pipeline, reader, arena, row->job_id, window, row->ended_ms, out, err));
 	if (!out->words.len)
 		return OK;
 	TRY(join(arena, row->failure_reason, out->words, &out->detail, err));

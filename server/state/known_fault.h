@@ -15,6 +15,8 @@ enum {
 	FAULT_OF_MACHINE_MS = 60 * 60 * 1000,
 	FAULT_CRITICAL_MS = 15 * 60 * 1000,
 	FAULT_WARNING_MS = 2 * 60 * 1000,
+	/* Rank 0 prints the step before while others fail; of streams without times all is by arrival. */
+	FAULT_BESIDE_MS = 2 * 60 * 1000,
 	FAULT_AFTER_MS = 15 * 60 * 1000, /* a kernel's line may be shipped later than what it caused */
 	FAULT_BROKE_OFF_MS = 30 * 60 * 1000 /* a machine's fault broke off what made its last step so soon behind it */
 };
@@ -25,14 +27,28 @@ struct known_fault {
 	struct span detail; /* of an end: the job's reason and these words; "": there was none */
 };
 
-/* at_ms: when it showed; from_ms: nothing before that counts (it ended and was begun again). */
+/* What broke off work whose last step was then, INT64_MIN: that is not known. */
+struct fault_window {
+	int64_t from_ms; /* the training went on there behind the break before: nothing that was over then counts; INT64_MIN: it never did */
+	int64_t last_step_ms;
+	int64_t to_ms;
+};
+/* The one rule of it (docs/goodput.md): what was said behind the last step; of a machine's fault half an hour before, too. */
+bool fault_is_within(const struct fault_window *window, int weight, int64_t first_ms, int64_t last_ms);
+
+/* at_ms: when it showed. */
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	int64_t job_id, int64_t from_ms, int64_t at_ms, struct known_fault *out, struct error *err) MUST_CHECK;
+	int64_t job_id, const struct fault_window *window, int64_t at_ms, struct known_fault *out,
+	struct error *err) MUST_CHECK;
+/* False: nothing was said up to then that it could find. */
+enum status known_fault_may_be(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t to_ms,
+	bool *out, struct error *err) MUST_CHECK;
 
 /* Of a job that has failed, its reason with the fault where nobody stated one. history: of the row. */
 struct history;
 enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct history *history, struct job_row *row, struct known_fault *out, struct error *err) MUST_CHECK;
+	const struct history *history, const struct fault_window *window, struct job_row *row, struct known_fault *out,
+	struct error *err) MUST_CHECK;
 
 /* The detail of an end anew, of what the store has: the job's reason and its incident's facts. */
 enum status known_fault_say_again(

@@ -58,14 +58,14 @@ enum status store_find_main_metric(struct store_reader *reader, struct arena *ar
 /* What a metric comes to when jobs are ranked by it (pipeline/jobs/ranking.h). */
 struct ranking_row {
 	struct span metric;
-	uint64_t points; /* it was made from */
+	uint64_t mark; /* of the points that it was made from, by rank_jobs.c; the column is called points */
 	double best;
 	int64_t best_step;
 	double final;
 };
 enum status store_put_ranking(
 	struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err) MUST_CHECK;
-enum status store_read_ranked_points(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points,
+enum status store_read_ranked_mark(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *mark,
 	struct error *err) MUST_CHECK; /* 0: none */
 
 enum status store_read_rankings(struct store_reader *reader, struct arena *arena, int64_t job_id,

@@ -19,10 +19,9 @@ enum status store_put_chunk(
 /* The chunk that holds the point with this ordinal, else the first one behind it; point_count 0: none. */
 enum status store_read_chunk(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
 	uint64_t ordinal, struct chunk_row *out, struct error *err) MUST_CHECK;
-/* The first chunk from this ordinal on that may hold a point between these times, both included; point_count 0: none. */
+/* The first chunk from this ordinal on that may hold a point between these steps and times, all included; point_count 0: none. */
 enum status store_read_chunk_between(struct store_reader *reader, struct arena *arena, const struct chunk_row *asked,
-	struct chunk_row *out,
-	struct error *err) MUST_CHECK; /* asked: job_id, series_id, first_ordinal, first_ms, last_ms */
+	struct chunk_row *out, struct error *err) MUST_CHECK; /* asked: all but point_count and data */
 enum status store_read_last_chunk(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t series_id,
 	struct chunk_row *out, struct error *err) MUST_CHECK;
 

@@ -27,19 +27,25 @@ enum status store_find_tracked_project(struct store_reader *reader, struct arena
 enum status store_read_tracked_projects(struct store_reader *reader, struct arena *arena, struct span team,
 	int64_t below, size_t limit, struct tracked_project_row **out, size_t *count, struct error *err) MUST_CHECK;
 
+/* Of a run's status, whichever tracker it is of. */
+#define TRACKED_RUNNING SPAN("RUNNING")
+#define TRACKED_FINISHED SPAN("FINISHED")
+
 struct tracked_run_row {
 	int64_t job_id;
 	struct span run_id;
 	int64_t project_id;
 	struct span name;
 	struct span user_name;
-	struct span status;
+	struct span status; /* in MLflow's words */
 	int64_t start_ms, end_ms;
 	struct span artifacts; /* where clients put files */
 	struct span inputs; /* JSON array */
 	/* From when to when its job's log is told by no tracker, though the training goes on. 0: there is no such time; it is so still. */
 	int64_t log_alone_ms, log_alone_until_ms;
 	bool log_is_shared; /* by another run of the training, which is a job of its own: there will be no such time again */
+	/* From when to when its job's log is of such runs alone: they began when it had ended. 0: there is no such time; it is so still. */
+	int64_t log_lent_ms, log_lent_until_ms;
 };
 /* A new one, or all columns of the job's. */
 enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_row *row, struct error *err) MUST_CHECK;

@@ -1,19 +1,16 @@
 #include "wandb/rows.h"
 
-#include "base/clock.h"
 #include "model/metrics/batch_series.h"
 #include "pipeline/life/log_end.h"
 #include "read/charts/chart.h"
 #include "read/view.h"
 #include "state/streams/directory.h"
 #include "store/jobs.h"
+#include "wandb/rows_live.h"
+#include "wandb/rows_watch.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-enum { READ_MAX_MS = 10 * 1000, LOOK_POINTS = 65536 };
-
-enum { NO_AXIS = -1 };
 
 struct reading {
 	struct wandb_call *call;
@@ -21,16 +18,16 @@ struct reading {
 	struct history_rows *out;
 	struct arena *arena; /* of the view */
 	struct job_view view;
-	int32_t *axes; /* of each series: that it has as its own; NO_AXIS: it is by the rows' steps */
+	int32_t *axes; /* of each series: that it has as its own; ROWS_NO_AXIS: it is by the rows' steps */
 	bool *is_asked;
 	const struct history_rows_cell *picks; /* rows that stand for all; NULL: all */
 	size_t pick_count;
 	uint32_t at; /* the series at work */
-	const struct history_rows_cell *timed; /* the rows, by time */
-	size_t timed_count;
+	struct rows_index *index; /* of the rows that are asked for */
 	bool has_strange; /* one of the keys is no metric of the run */
-	uint64_t seen, passed, total;
-	int64_t until_ms;
+	uint64_t passed, total;
+	struct rows_watch watch;
+	struct rows_live live;
 };
 
 /* ---- series ---- */
@@ -40,7 +37,7 @@ static int32_t find_series(const struct stream_view *stream, struct span name)
 	for (size_t i = 0; i < stream->series_count; i++)
 		if (span_equal(stream->series[i].metric, name))
 			return (int32_t)i;
-	return NO_AXIS;
+	return ROWS_NO_AXIS;
 }
 
 static struct span axis_name_of(const struct history_axis *axes, size_t count, struct span metric)
@@ -66,17 +63,17 @@ static enum status find_axes(struct reading *r, const struct tracked_run_row *ru
 	for (size_t i = 0; i < stream->series_count; i++) {
 		struct span name = axis_name_of(axes, count, stream->series[i].metric);
 		bool is_own = name.len && !axis_name_of(axes, count, name).len;
-		r->axes[i] = is_own ? find_series(stream, name) : NO_AXIS;
+		r->axes[i] = is_own ? find_series(stream, name) : ROWS_NO_AXIS;
 		r->is_asked[i] = !r->query->keys;
 	}
 	for (size_t i = 0; i < r->query->key_count; i++) {
 		int32_t at = find_series(stream, r->query->keys[i]);
-		if (at == NO_AXIS) {
+		if (at == ROWS_NO_AXIS) {
 			r->has_strange = true;
 			continue;
 		}
 		r->is_asked[at] = true;
-		if (r->axes[at] != NO_AXIS)
+		if (r->axes[at] != ROWS_NO_AXIS)
 			r->is_asked[r->axes[at]] = true; /* the row is found by it */
 	}
 	return OK;
@@ -124,17 +121,11 @@ static bool is_its(const struct reading *r, const struct stream_view *stream, co
 	return series == &stream->series[r->at] && point->line == NO_LINE;
 }
 
-static enum status look_up(struct reading *r, struct error *err)
+/* The same in a row that was not made again since. */
+static bool is_live(const struct reading *r, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point)
 {
-	if (++r->seen % LOOK_POINTS)
-		return OK;
-	if (http_request_is_over(r->call->request))
-		return error_set(err, ERR_UNAVAILABLE, "nobody waits for the answer any more");
-	return clock_mono_ms() <= r->until_ms
-		       ? OK
-		       : error_set(err, ERR_SEMANTIC,
-				 "the history takes more than %d s to read: ask for a range of steps, or for some keys",
-				 READ_MAX_MS / 1000);
+	return is_its(r, stream, series, point) && rows_live_has(&r->live, point);
 }
 
 static enum status add_cell(struct reading *r, const struct history_rows_cell *cell, struct error *err)
@@ -163,13 +154,6 @@ static int by_place(const void *left, const void *right)
 	return (a->series > b->series) - (a->series < b->series);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct history_rows_cell *a = left, *b = right;
-
-	return a->ts_ms == b->ts_ms ? by_place(left, right) : a->ts_ms < b->ts_ms ? -1 : 1;
-}
-
 static bool is_picked(const struct reading *r, const struct point *point)
 {
 	size_t low = 0, high = r->pick_count;
@@ -191,24 +175,21 @@ static enum status take_point(void *context, const struct stream_view *stream, c
 	struct reading *r = context;
 
 	(void)x;
-	TRY(look_up(r, err));
-	if (!is_its(r, stream, series, point) || (r->picks && !is_picked(r, point)))
+	TRY(rows_watch_point(&r->watch, err));
+	if (!is_live(r, stream, series, point) || (r->picks && !is_picked(r, point)))
 		return OK;
 	return add_cell(r, &(struct history_rows_cell){point->step, point->ts_ms, r->at, point->value}, err);
 }
 
-typedef enum status take_one(void *context, const struct stream_view *stream, const struct series_view *series,
-	const struct point *point, int64_t x, struct error *err);
-
 static enum status each_point(
-	struct reading *r, uint32_t series, const struct chart_query *range, take_one *take, struct error *err)
+	struct reading *r, uint32_t series, const struct chart_query *range, chart_take_point *take, struct error *err)
 {
 	struct chart_query query = *range;
 
 	r->at = series;
 	query.metric = r->view.streams[0].series[series].metric;
 	query.stream = SPAN(WANDB_STREAM);
-	query.attempts = ATTEMPTS_LIVE;
+	query.attempts = ATTEMPTS_ALL; /* rows_live tells: rows are live as a whole */
 	return chart_each_point(r->call->pipeline, r->call->reader, r->arena, &r->view, &query, take, r, err);
 }
 
@@ -222,7 +203,7 @@ static enum status take_plain(struct reading *r, struct error *err)
 	const struct chart_query range = steps_of(r);
 
 	for (uint32_t i = 0; i < r->view.streams[0].series_count; i++)
-		if (r->is_asked[i] && r->axes[i] == NO_AXIS)
+		if (r->is_asked[i] && r->axes[i] == ROWS_NO_AXIS)
 			TRY(each_point(r, i, &range, take_point, err));
 	return OK;
 }
@@ -239,7 +220,7 @@ static uint32_t find_base(const struct reading *r)
 	for (uint32_t i = 0; i < stream->series_count; i++) {
 		uint64_t count = stream->series[i].summary.count;
 		bool is_better = r->query->keys ? count < points : count > points;
-		if (r->is_asked[i] && r->axes[i] == NO_AXIS && (!points || is_better)) {
+		if (r->is_asked[i] && r->axes[i] == ROWS_NO_AXIS && (!points || is_better)) {
 			base = i;
 			points = count;
 		}
@@ -253,8 +234,8 @@ static enum status count_point(void *context, const struct stream_view *stream, 
 	struct reading *r = context;
 
 	(void)x;
-	r->total += is_its(r, stream, series, point);
-	return look_up(r, err);
+	r->total += is_live(r, stream, series, point);
+	return rows_watch_point(&r->watch, err);
 }
 
 /* The k-th of so many, with the first and the last one. */
@@ -271,8 +252,8 @@ static enum status pick_point(void *context, const struct stream_view *stream, c
 	struct reading *r = context;
 
 	(void)x;
-	TRY(look_up(r, err));
-	if (!is_its(r, stream, series, point) || r->out->count >= r->query->samples ||
+	TRY(rows_watch_point(&r->watch, err));
+	if (!is_live(r, stream, series, point) || r->out->count >= r->query->samples ||
 		r->passed++ != place_of(r, r->out->count))
 		return OK;
 	return add_cell(r, &(struct history_rows_cell){point->step, point->ts_ms, r->at, point->value}, err);
@@ -302,81 +283,59 @@ static enum status pick_rows(struct reading *r, struct error *err)
 
 /* ---- values with an axis of their own ---- */
 
-/* The value of the axis in the row of the cell; NO_STEP: it has none. Cells are by time. */
-static int64_t axis_at(const struct reading *r, size_t first, size_t end, int64_t step, uint32_t axis)
+static enum status take_axis(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err)
 {
-	for (size_t i = first; i < end; i++) {
-		const struct history_rows_cell *cell = &r->timed[i];
-		if (cell->step == step && cell->series == axis && cell->value == floor(cell->value))
-			return (int64_t)cell->value;
-	}
-	return NO_STEP;
-}
+	struct reading *r = context;
 
-static size_t first_of_time(const struct reading *r, int64_t ts_ms)
-{
-	size_t low = 0, high = r->timed_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (r->timed[middle].ts_ms < ts_ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The row of that time that has the point: by its axis, else (the row had none, or the axis was said of later) by the row's own step. */
-static int64_t row_of(const struct reading *r, size_t first, size_t end, const struct point *point)
-{
-	int64_t own = NO_STEP;
-
-	for (size_t i = first; i < end; i++) {
-		int64_t step = r->timed[i].step;
-		if (i > first && step == r->timed[i - 1].step)
-			continue; /* of the same row */
-		if (axis_at(r, first, end, step, (uint32_t)r->axes[r->at]) == point->step)
-			return step;
-		own = step == point->step ? step : own;
-	}
-	return own;
+	(void)x;
+	TRY(rows_watch_point(&r->watch, err));
+	if (!is_its(r, stream, series, point) || !rows_index_has_time(r->index, point->ts_ms))
+		return OK;
+	return rows_index_add_axis(
+		r->index, &(struct history_rows_cell){point->step, point->ts_ms, r->at, point->value}, err);
 }
 
 static enum status take_beside(void *context, const struct stream_view *stream, const struct series_view *series,
 	const struct point *point, int64_t x, struct error *err)
 {
 	struct reading *r = context;
-	size_t first = first_of_time(r, point->ts_ms), end = first;
 
 	(void)x;
-	TRY(look_up(r, err));
+	TRY(rows_watch_point(&r->watch, err));
 	if (!is_its(r, stream, series, point))
 		return OK;
-	while (end < r->timed_count && r->timed[end].ts_ms == point->ts_ms)
-		end++;
-	int64_t step = row_of(r, first, end, point);
+	int64_t step = rows_index_find(r->index, (uint32_t)r->axes[r->at], point->ts_ms, point->step);
 	return step == NO_STEP ? OK
 			       : add_cell(r, &(struct history_rows_cell){step, point->ts_ms, r->at, point->value}, err);
 }
 
+static bool is_axis(const struct reading *r, size_t series)
+{
+	for (size_t i = 0; i < r->view.streams[0].series_count; i++)
+		if (r->is_asked[i] && r->axes[i] == (int32_t)series)
+			return true;
+	return false;
+}
+
+/* Their axes are read by time, too: a row that is not asked for may have the time of one that is. */
 static enum status take_all_beside(struct reading *r, struct error *err)
 {
+	AUTO_DONE(rows_index) index = {0};
 	struct history_rows *rows = r->out;
 
-	struct history_rows_cell *timed = arena_alloc(r->arena, (rows->count + 1) * sizeof *timed);
-	if (!timed)
-		return error_no_memory(err);
 	if (!rows->count)
 		return OK;
-	memcpy(timed, rows->cells, rows->count * sizeof *timed);
-	qsort(timed, rows->count, sizeof *timed, by_time);
-	r->timed = timed;
-	r->timed_count = rows->count;
+	TRY(rows_index_init(&index, rows->cells, rows->count, err));
+	r->index = &index;
 	const struct chart_query range = {
-		.axis = AXIS_TIME, .from = timed[0].ts_ms, .to = timed[r->timed_count - 1].ts_ms};
+		.axis = AXIS_TIME, .from = index.rows[0].ts_ms, .to = index.rows[index.row_count - 1].ts_ms};
 	for (uint32_t i = 0; i < r->view.streams[0].series_count; i++)
-		if (r->is_asked[i] && r->axes[i] != NO_AXIS)
+		if (is_axis(r, i))
+			TRY(each_point(r, i, &range, take_axis, err));
+	rows_index_sort(&index);
+	for (uint32_t i = 0; i < r->view.streams[0].series_count; i++)
+		if (r->is_asked[i] && r->axes[i] != ROWS_NO_AXIS)
 			TRY(each_point(r, i, &range, take_beside, err));
 	return OK;
 }
@@ -450,6 +409,7 @@ static enum status read_rows(struct reading *r, const struct tracked_run_row *ru
 	TRY(find_axes(r, run, err));
 	if (r->has_strange)
 		return OK; /* no row has all of the keys */
+	TRY(rows_live_find(r->call, &r->view, r->axes, &r->watch, &r->live, err));
 	rows->series = r->view.streams[0].series;
 	if (r->query->samples)
 		TRY(pick_rows(r, err));
@@ -466,11 +426,8 @@ static enum status read_rows(struct reading *r, const struct tracked_run_row *ru
 enum status history_rows_read(struct wandb_call *call, const struct tracked_run_row *run,
 	const struct history_rows_query *query, struct history_rows *out, struct error *err)
 {
-	struct reading r = {.call = call,
-		.query = query,
-		.out = out,
-		.arena = call->arena,
-		.until_ms = clock_mono_ms() + READ_MAX_MS};
+	struct reading r = {
+		.call = call, .query = query, .out = out, .arena = call->arena, .watch = rows_watch_begin(call)};
 	bool has_any;
 
 	*out = (struct history_rows){.start_ms = run->start_ms};
@@ -516,7 +473,7 @@ enum status history_rows_read_keys(struct wandb_call *call, const struct tracked
 	*series = r.view.streams[0].series;
 	*count = r.view.streams[0].series_count;
 	for (size_t i = 0; i < *count; i++)
-		if (r.axes[i] == NO_AXIS && (*series)[i].max_step > *last)
+		if (r.axes[i] == ROWS_NO_AXIS && (*series)[i].max_step > *last)
 			*last = (*series)[i].max_step;
 	return OK;
 }

@@ -7,6 +7,7 @@
 
 #include "state/streams/job_view.h"
 #include "wandb/internal.h"
+#include "wandb/rows_index.h"
 
 enum { ROWS_KEYS_MAX = 256 };
 
@@ -15,12 +16,6 @@ struct history_rows_query {
 	size_t samples; /* so many of more rows; 0: all */
 	const struct span *keys; /* only rows that have all of them, and only these; NULL: all */
 	size_t key_count;
-};
-
-struct history_rows_cell {
-	int64_t step, ts_ms;
-	uint32_t series;
-	double value;
 };
 
 struct history_rows {

@@ -291,6 +291,7 @@ static enum status resume_run(
 		.status = SPAN("RUNNING"),
 		.secondary = SPAN("Training"),
 		.reason = SPAN(""),
+		.is_relayed = call->relayed.job.len > 0,
 		.now_ms = call->now_ms};
 	struct job_row job;
 	bool is_behind;

@@ -202,7 +202,7 @@ static void put_metrics(struct random *random, struct store_tx *tx, int64_t job_
 		die("summaries", &err);
 	for (size_t i = 0; i < 4; i++) {
 		struct ranking_row ranking = {.metric = rows[i].metric,
-			.points = rows[i].summary.count,
+			.mark = rows[i].summary.count,
 			.best = rows[i].summary.min,
 			.best_step = 10,
 			.final = rows[i].summary.last * 1.01};

@@ -7,9 +7,11 @@ import { ALL, COLOURS, faults } from "./walk.mjs";
 const START_MS = Math.floor(Date.now() / 1000 - 4000) * 1000;
 const at = (step) => START_MS + step * 1000;
 
-/** Steps 1 to 200, one a second. */
-const sendRun = (server, job = "llama") =>
-  server.send(job, Array.from({ length: 200 }, (_, i) => `${new Date(at(i + 1)).toISOString()} step: ${i + 1} loss: ${(3 - i / 100).toFixed(3)}`));
+/** Steps 1 to 200, one a second. A note at a step gets its time from them as it is written: they are read by then. */
+async function sendRun(server, job = "llama") {
+  await server.send(job, Array.from({ length: 200 }, (_, i) => `${new Date(at(i + 1)).toISOString()} step: ${i + 1} loss: ${(3 - i / 100).toFixed(3)}`));
+  await server.waitForPoints(job, "train:loss", 200);
+}
 
 const notes = async (server, job = "llama") => (await server.get(`/api/v1/jobs/${job}/notes`)).body.notes;
 const form = (page) => page.locator("form.noteform");

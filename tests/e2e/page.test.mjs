@@ -140,6 +140,27 @@ test("the page comes back after a restart", async ({ server, page, open, allow }
   await hasPoints(page, "51 ");
 });
 
+test("what came while the server was away is in the charts, also when the page tries a part of itself again", async ({ server, page, open, allow }) => {
+  allow(SERVER_AWAY);
+  await server.send("llama", losses(0, 50));
+  // the live connection is made when the part that failed has been tried again
+  let connect = () => undefined;
+  const isTime = new Promise((resolve) => (connect = resolve));
+  await page.route("**/assets/connect-*", async (route) => (await isTime, route.continue()));
+  let tries = 0;
+  await page.route("**/definitions", async (route) => {
+    if (tries++ > 0) return route.continue();
+    await server.restart();
+    await server.send("llama", losses(50, 1));
+    return route.abort();
+  });
+  const again = page.waitForResponse((reply) => reply.url().endsWith("/definitions"));
+  await openJob(page, open, "llama");
+  await again;
+  connect();
+  await hasPoints(page, "51 ");
+});
+
 for (const [width, height, name] of [[1440, 900, "wide"], [390, 844, "phone"]]) {
   test(`nothing is wider than the window: ${name}`, { viewport: { width, height } }, async ({ server, page, open }) => {
     const job = "a-rather-long-job-name-that-somebody-chose-2026-11-21";

@@ -112,6 +112,8 @@ async function startDemo(server) {
   const kinds = async () => new Set((await server.get("/api/v1/incidents?limit=1000")).body.incidents.map((one) => `${one.kind} ${one.job}`));
   const wanted = [`straggler ${STRAGGLING}`, "log_signature olmo-1b-tied", `job_failed ${CRASHED}`, `non_finite ${DIVERGED}`, `loss_spike ${SPIKED}`];
   await waitUntil(async () => { const known = await kinds(); return wanted.every((one) => known.has(one)); }, "what the demo tells of");
+  const ranked = async () => (await server.get("/api/v1/jobs?q=name~13b&sort=loss.best")).body.jobs.map((job) => job.TrainingJobName);
+  await waitUntil(async () => (await ranked())[0] === FINE, "which of two runs is better");
   return demo;
 }
 

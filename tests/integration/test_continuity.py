@@ -208,6 +208,29 @@ def test_a_restart_that_undoes_a_bad_one_goes_on_from_what_was_before_that(serve
     assert "undoes the restart of attempt 2" in rows[1]["why"]
 
 
+def offered(server, job="j"):
+    """From where whoever starts it again would go on, and what is newer."""
+    said = server.get(f"/api/v1/jobs/{job}/restart").body
+    passed = said.get("passed_over")
+    return (*(said["checkpoint"][key] for key in ("job", "step", "attempt")), passed and (passed["job"], passed["step"], passed["taken_back"]))
+
+
+def test_no_restart_goes_on_from_what_was_taken_back(server):
+    """Attempt 2 differs and saves step 120; attempt 3 takes it back, and saves nothing. In one job, and as jobs, the last of which printed nothing."""
+    log = Log().train(1, 100, checkpoints=(40, 80)).train(81, 160, add=curve(40) - curve(80), lr=lambda step: 1e-3, checkpoints=(120,))
+    ask(server, log.train(81, 110), restarts=2)
+    assert offered(server) == ("j", 80, 1, ("j", 120, True))
+    chain(server, log, "c", dead_behind=3)
+    assert offered(server, "c-2") == ("c-2", 120, 1, None)
+    for job in ("c-3", "c-dead"):
+        assert offered(server, job) == ("c-1", 80, 1, ("c-2", 120, True)), job
+    reply = server.patch("/api/v1/jobs/j", json={"by_hand": {"checkpoints": {"2:120": {"path": "/kept/120", "why": "it is meant"}}}})
+    assert reply.status == 200 and offered(server) == ("j", 120, 2, None)
+    assert server.patch("/api/v1/jobs/j", json={"by_hand": {"checkpoints": {"2:120": None}}}).status == 200
+    server.send("j", [line(log.at_ms, "saved checkpoint to /ckpt/step-110 at step 110")])
+    wait_until(lambda: offered(server) == ("j", 110, 3, None), what="what the newest attempt saved itself")
+
+
 def test_without_a_step_that_both_printed_nothing_is_proved(server):
     """Losses each ten steps; the second attempt prints others."""
     log = Log().train(10, 200, every=10).train(155, 300, every=10)

@@ -132,6 +132,64 @@ def test_what_training_outlived_is_not_to_blame(server):
     assert "FailureReason" not in document and newest["state"] == "open"
 
 
+def steps(begin, first, last, every_ms=5000):
+    return [(begin + every_ms * (step - first + 1), f"step: {step} loss: {3 - step * .01:.3f}") for step in range(first, last + 1)]
+
+
+DOUBLE_BIT = "kernel: NVRM: Xid (PCI:0000:9b:00): 48, pid=1, DBE"
+CONTAINED = "kernel: NVRM: Xid (PCI:0000:9b:00): 94, pid=1, Contained ECC error"
+
+
+def causes(server, job):
+    return [one["cause"] for one in server.get(f"/api/v1/jobs/{job}/goodput").body["breaks"]]
+
+
+def break_off(server, job, begin, fault, statuses=(), ends=()):
+    """40 steps of 5 s on one machine, its fault, and 120 further ones on another one from a minute later on; the time of the last step."""
+    off = begin + 200_000
+    send(server, job, "algo-1", *steps(begin, 1, 40), (off + 1000, fault), host=f"{job}-old")
+    for n, status in enumerate(statuses):
+        row = {"SecondaryStatus": status, "time_ms": off + 5000 + 10_000 * n}
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json=row).status == 204
+    last = off + 60_000 + 600_000
+    send(server, job, "algo-1", *steps(off + 60_000, 31, 150), *((last + after_ms, line) for after_ms, line in ends), host=f"{job}-new")
+    return last
+
+
+def test_a_fault_that_training_went_on_behind_is_no_reason_of_a_later_failure(server, receiver):
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status in (200, 201)
+    begin = int(time.time() * 1000) - 20 * MINUTE
+    ways = {"restarting": ["Restarting"], "interrupted": ["Interrupted", "Starting", "Training"], "steps": [],
+            "loading": ["Starting", "Downloading", "Training"], "resumed": ["Failed", "Starting", "Training"]}
+    for job, statuses in ways.items():
+        last = break_off(server, job, begin, DOUBLE_BIT, statuses, [(1000, OOM)])
+    break_off(server, "unnamed", begin, DOUBLE_BIT, ["Restarting"], [(1000, "KeyError: 'labels'")])
+    break_off(server, "again", begin, XID, ["Restarting"], [(4000, XID)])
+    break_off(server, "over", begin, DOUBLE_BIT, ["Failed", "Starting", "Training"])
+    hour = begin - 40 * MINUTE  # a step of a minute; ten minutes before the end the one that it outlives in the hour before
+    send(server, "outlived", "algo-2", (last - 50 * MINUTE, CONTAINED), host="n2")
+    send(server, "outlived", "algo-1", *((at, line) for at, line in steps(last - 59 * MINUTE, 1, 59, MINUTE)), (last + 1000, OOM), host="n1")
+    send(server, "caught", "algo-2", (last - 10 * MINUTE, OOM), host="n2")
+    send(server, "caught", "algo-1", *steps(hour, 1, (last - hour) // 5000), (last + 1000, OOM), host="n1")
+    server.wait_for_extraction()
+    wait_until(lambda: len(server.get("/api/v1/incidents?kind=node_suspect&limit=100").body["incidents"]) == 10, what="all faults of machines")
+    for job in (*ways, "unnamed", "again", "outlived", "caught"):
+        fail(server, job, time_ms=last + 10_000)
+    assert server.post("/api/v1/jobs/over/transitions", json={"SecondaryStatus": "Completed", "time_ms": last + 10_000}).status == 204
+    for job, host in (*((job, f"{job}-new") for job in ways), ("outlived", "n1"), ("caught", "n1")):
+        document, incident = failed(server, job)
+        assert document["FailureReason"] == f"GPU out of memory on {host}: {OOM}", job
+        assert (incident["evidence"]["fault"]["signature"], incident["evidence"]["fault"]["host"]) == ("cuda_oom", host)
+        first = {"interrupted": ["spot interruption"], "outlived": [], "caught": []}.get(job, ["xid_48"])
+        wait_until(lambda: causes(server, job) == [*first, "cuda_oom"], what=f"the causes of {job}")
+    assert failed(server, "again")[0]["FailureReason"] == f"Xid 79: GPU has fallen off the bus on again-new: {XID}"
+    assert "FailureReason" not in failed(server, "unnamed", fault=False)[0]
+    wait_until(lambda: causes(server, "unnamed") == ["xid_48", "unknown"] and causes(server, "again") == ["xid_79", "xid_79"], what="their causes")
+    wait_until(lambda: causes(server, "over") == ["xid_48"], what="the cause of an end that nobody explained")
+    told = wait_until(lambda: [json.dumps(m) for m in receiver.messages() if m["data"].get("kind") == "job_failed" and m["data"]["job"] == "again"], what="the message")
+    assert f"again failed: Xid 79: GPU has fallen off the bus on again-new: {XID}" in told[-1]
+
+
 def test_a_stall_names_what_the_log_said_before_it(make_server):
     server = make_server("--stall-after", "1s")
     start, count = time.time(), 0

@@ -20,10 +20,10 @@ def rows(first, last, nan=None):
     return [str({"loss": float("nan") if n == nan else 2 - n / 50, "epoch": n / 10}) for n in range(first, last)]
 
 
-def printed(server, lines, first_s):
+def printed(server, lines, first_s, job="shipped"):
     """One each second."""
     body = "".join(json.dumps({"log": line, "time": first_s + n}) + "\n" for n, line in enumerate(lines))
-    sent = server.post("/api/v1/logs?job=shipped&stream=algo-1", body=body.encode(), content_type="application/x-ndjson")
+    sent = server.post(f"/api/v1/logs?job={job}&stream=algo-1", body=body.encode(), content_type="application/x-ndjson")
     assert sent.status == 200, sent
     wait_until(lambda: server.figure("extracted_seq") >= server.figure("committed_seq"), what="the extraction")
 
@@ -33,13 +33,13 @@ def tell(server, run, first, last, first_s):
     assert call(server, "runs/log-batch", {"run_id": run, "metrics": metrics})[0] == 200
 
 
-def update(server, run_id, **members):
+def update(server, run_id, job="shipped", **members):
     """As sm-ship's relay says it."""
-    assert call(server, "runs/update", {"run_id": run_id, "shipped_job": "shipped", **members})[0] == 200
+    assert call(server, "runs/update", {"run_id": run_id, "shipped_job": job, **members})[0] == 200
 
 
-def end_job(server, at_s):
-    assert server.post(f"{JOB}/transitions", json={"SecondaryStatus": "Completed", "time_ms": 1000 * at_s}).status == 204
+def end_job(server, at_s, job="shipped"):
+    assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Completed", "time_ms": 1000 * at_s}).status == 204
 
 
 def begin(server, began_s, nan=None, rows=rows):
@@ -105,6 +105,39 @@ def test_its_lines_that_say_their_steps_have_their_role(start, nan):
     server.start("127.0.0.1:0")
     wait_for_counts(server, 10, 20)
     assert of_log(server) == list(range(11, 31)) and non_finite(server, "shipped") == ["train:loss"]
+
+
+OTHER_FORM = 'train:loss{preset="hf-trainer"}'
+
+
+def of_another_form(server, job, began_s, at_s, is_told_first):
+    """Ten lines that say their steps, all of which the tracker is told; then one that says none. It ends after eleven seconds."""
+    printed(server, ["it begins"], began_s, job)
+    run = make_run(server, run_name=job, job_name=job, start_time=1000 * began_s)
+    printed(server, with_steps(1, 11), began_s + 1, job)
+    last = ["{'loss': nan, 'epoch': 1.0}"]
+    if not is_told_first:
+        printed(server, last, at_s, job)
+    tell(server, run, 1, 11, began_s + 1)
+    update(server, run, job, status="FINISHED", end_time=1000 * began_s + 10_400)
+    if is_told_first:
+        printed(server, last, at_s, job)
+    end_job(server, began_s + 20, job)
+
+
+def test_a_nan_is_told_in_whatever_form_it_is_printed(server):
+    """Before the tracker's points, right behind its end, later than that, and where nobody is told: the loss had numbers, whose lines had another form."""
+    began_s = int(time.time()) - 60
+    of_another_form(server, "before", began_s, began_s + 11, False)
+    of_another_form(server, "behind", began_s, began_s + 10.6, True)
+    of_another_form(server, "later", began_s, began_s + 12, True)
+    printed(server, [*with_steps(1, 11), "{'loss': nan, 'epoch': 1.0}"], began_s, "alone")
+    printed(server, ["{'loss': nan, 'epoch': 0.0}", *with_steps(1, 11)], began_s, "placeholder")
+    for job in ("before", "behind", "later", "alone"):
+        wait_until(lambda: non_finite(server, job) == [OTHER_FORM], what=f"the NaN of {job}: {counts_of(server, f'/api/v1/jobs/{job}')}")
+        (one,) = [row for row in server.get("/api/v1/incidents").body["incidents"] if row["job"] == job]
+        assert (one["opened_step"], one["severity"]) == (10, "critical"), job
+    assert non_finite(server, "placeholder") == [], "printed before there was any number"
 
 
 def test_a_kill_while_the_first_ones_wait_changes_nothing(server):

@@ -107,3 +107,15 @@ def test_a_database_that_was_decided_by_another_rule(server):
     server.sql("DELETE FROM settings WHERE key = 'main_metric_rule'")
     server.start()
     assert mains_of(row_of(server)["metrics"]) == MAINS
+
+
+def test_a_restart_that_has_made_as_many_steps_is_ranked_anew(server):
+    """Best and final are of the twenty points that count: 2 - 19/100, and the median, between 2 - 9/100 and 2 - 10/100. As many came before, and were made again."""
+    log = lambda top: "".join(f"step {step} loss: {top - step / 100:.2f}\n" for step in range(20))
+    send = lambda text: server.post("/api/v1/logs?job=again&stream=algo-1", body=text.encode())
+    ranks = lambda: [(row.get("best"), round(row.get("final", 0), 9)) for row in row_of(server, "again")["metrics"] if row["metric"] == "train:loss"]
+    assert send(log(3)).status == 200
+    wait_until(lambda: ranks() == [(2.81, 2.905)], what=f"the ranks of the first attempt, not {ranks()}")
+    assert send("Resuming from checkpoint at step 0\n" + log(2)).status == 200
+    assert server.post("/api/v1/jobs/again/transitions", json={"SecondaryStatus": "Completed"}).status in (200, 204)
+    wait_until(lambda: ranks() == [(1.81, 1.905)], what=f"the ranks of the second attempt, not {ranks()}")

@@ -307,7 +307,9 @@ def test_what_the_printed_addresses_search_for(server):
     experiment = call(server, "experiments/create", {"name": "e"})[1]["experiment_id"]
     first, second = (make_run(server, experiment_id=experiment, run_name=name) for name in ("a", "b"))
     make_run(server)
-    for query, names in ((f"TrackedRunId={first}", {"e/a"}), (f"TrackedRunId={second}", {"e/b"}), (f"TrackedProjectId={experiment}", {"e/a", "e/b"})):
+    assert server.post("/api/v1/logs?job=shipped&stream=algo-1", b"a line\n").status == 200
+    make_run(server, experiment_id=experiment, run_name="c", job_name="shipped")
+    for query, names in (("TrackedProject=e", {"e/a", "e/b", "shipped"}), (f"TrackedRunId={first}", {"e/a"}), (f"TrackedRunId={second}", {"e/b"}), (f"TrackedProjectId={experiment}", {"e/a", "e/b", "shipped"})):
         assert {row["TrainingJobName"] for row in server.get(f"/api/v1/jobs?q={quote(query)}").body["jobs"]} == names, query
 
 

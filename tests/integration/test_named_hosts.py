@@ -60,7 +60,7 @@ def test_the_machine_that_a_line_names_is_charged(server):
     assert told() == wanted
     assert sorted(drained(server)) == sorted({host for _, host, _ in wanted.values() if host})
     assert suspects(server, "other")  # it hears of its machines' faults
-    for job, reason in (("j00", f"Xid 79: GPU has fallen off the bus on ob-2: {SAID[0][1]}"), ("j09", f"Xid 79: GPU has fallen off the bus on algo-1: {SAID[9][1]}")):
+    for job, reason in (("j00", f"Xid 79: GPU has fallen off the bus on ob-2: {SAID[0][1]}"), ("j09", f"Xid 79: GPU has fallen off the bus in stream algo-1: {SAID[9][1]}")):
         server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", "time_ms": now + 1})
         wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body.get("FailureReason") == reason, what=f"the reason of {job}")
 

@@ -1,9 +1,12 @@
 """sm-ship --import-mlflow: what MLflow's own client wrote into its own stores becomes jobs, and the same client reads it here as it was."""
 
+import contextlib
 import os
 import re
 import signal
+import socket
 import sqlite3
+import threading
 
 import mlflowclient
 import pytest
@@ -86,11 +89,43 @@ def counted(result):
     return int(new), int(there)
 
 
+@contextlib.contextmanager
+def cut_way(server, most_bytes):
+    """The address of a way to the server on which only so much arrives there: what is sent over it is never through, however fast it is."""
+    left = most_bytes
+
+    def carry(client):
+        nonlocal left
+        with contextlib.suppress(OSError), client, socket.create_connection(("127.0.0.1", server.port)) as onward:
+            threading.Thread(target=answer, args=(onward, client), daemon=True).start()
+            while left > 0 and (data := client.recv(min(left, 4096))):
+                left -= len(data)
+                onward.sendall(data)
+            is_over.wait()
+
+    def answer(onward, client):
+        with contextlib.suppress(OSError):
+            while data := onward.recv(65536):
+                client.sendall(data)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=carry, args=(listener.accept()[0],), daemon=True).start()
+
+    is_over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        is_over.set()
+
+
 def test_a_folder_of_runs_is_here_as_it_was(server, ship, mlruns):
     folder, deleted = mlruns
-    first = ship.start("--import-mlflow", str(folder))
-    wait_until(lambda: len(server.get("/api/v1/jobs").body["jobs"]) >= 3, what="some runs are here")
-    first.kill()
+    with cut_way(server, 15_000) as address:  # a run is 3000 bytes
+        first = ship.start("--import-mlflow", str(folder), SMFLEET_SERVER=address)
+        wait_until(lambda: len(server.get("/api/v1/jobs").body["jobs"]) >= 3, what="some runs are here")
+        first.kill()
     assert first.wait() == -signal.SIGKILL, "it was killed in the middle"
     first.communicate()
     result = ship.run("--import-mlflow", str(folder))

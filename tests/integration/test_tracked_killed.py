@@ -1,5 +1,6 @@
 """A tracker's client always says that its run begins, and one that is killed never says the end: its job costs until its last sign of life."""
 
+import json
 import time
 
 from mlflowclient import call, make_run
@@ -66,3 +67,39 @@ def test_a_scheduler_that_says_when_a_job_began_will_say_its_end(make_server):
     for one in (server, other):
         wait_until(lambda: min(billed(one, "mine")) >= 999 * HOUR_S, what="its hours")
         assert "worked_until_ms" not in one.get("/api/v1/jobs/mine").body
+
+
+def printed(server, job, first_s, lines):
+    """One each second."""
+    body = "".join(json.dumps({"log": line, "time": first_s + n}) + "\n" for n, line in enumerate(lines))
+    assert server.post(f"/api/v1/logs?job={job}&stream=algo-1", body=body.encode(), content_type="application/x-ndjson").status == 200
+
+
+def steps(first, end):
+    return [f"step {step} loss: {5 / (step + 1):.5f}" for step in range(first, end)]
+
+
+def test_what_a_killed_process_never_told_is_lost_as_its_lines_say(make_server):
+    """Of three lives the first, steps 0 to 29, told its tracker nothing; they go on at 20 and at 40, up to 59: sixty steps, and 10 + 5 made twice. Lines without steps: nobody knows."""
+    server = make_server("--goodput-every", "100ms", "--tracker-wait", "200ms")
+    began_s = int(time.time()) - 1000
+    def state(job, status, at_s):
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": status, "time_ms": 1000 * (began_s + at_s)}).status == 204
+    def breaks(job):
+        return [(one.get("step"), one["lost_steps"]) for one in server.get(f"/api/v1/jobs/{job}/goodput").body["breaks"]]
+    for job, first in (("said", steps(0, 30)), ("unsaid", [str({"loss": 5 / n, "epoch": n / 10}) for n in range(1, 31)])):
+        printed(server, job, began_s, ["it begins"])
+        run = make_run(server, run_name=job, job_name=job, start_time=1000 * began_s)
+        state(job, "Training", 0)
+        printed(server, job, began_s + 1, first)
+        server.wait_for_points(job, "train:loss", 30)
+        for at_s, begin, end in ((50, 20, 45), (100, 40, 60)):
+            state(job, "Interrupted", at_s - 15)
+            state(job, "Training", at_s - 5)
+            printed(server, job, began_s + at_s - 1, [f"Resuming from checkpoint at step {begin}", *(steps(begin, end) if job == "said" else [])])
+            server.wait_for_extraction()
+            log(server, run, began_s + at_s - begin, begin, end - begin)
+        state(job, "Completed", 121)
+    counts = lambda: [server.get("/api/v1/jobs/said/goodput").body["steps"][key] for key in ("made", "lost")]
+    wait_until(lambda: (counts(), breaks("said")) == ([60, 15], [(29, 10), (44, 5)]), what=f"what was made twice, not {breaks('said')}")
+    wait_until(lambda: breaks("unsaid") == [(None, None), (44, 5)], what=f"that nobody knows it, not {breaks('unsaid')}")

@@ -61,6 +61,10 @@ def wait_for(server, job, billed, idle):
     wait_until(lambda: sums(server, job) == (billed, billed, billed, idle), what=f"{billed} s and {idle} s idle, not {sums(server, job)}")
 
 
+def wait_for_billed(server, job, billed):
+    wait_until(lambda: sums(server, job)[:3] == (billed, billed, billed), what=f"{billed} s, not {sums(server, job)}")
+
+
 def test_what_lies_between_is_not_billed_each_time(server):
     month_s = 30 * 86400
     began_s = int(time.time()) - 2 * month_s
@@ -128,6 +132,54 @@ def test_one_that_goes_on_at_once_is_one_stretch(server):
     finish(server, run, began_s + 110)
     assert statuses(server, "Default/short", began_s) == [("Training", 0), ("Completed", 110)]
     wait_for(server, "Default/short", 110, 1)
+
+
+@pytest.mark.parametrize("first", ["FINISHED", "FAILED"])
+def test_a_run_that_one_of_its_processes_ended_trained_on(server, first):
+    began_s = int(time.time()) - 3600
+    run = begin(server, "two", began_s)
+    log(server, run, began_s, 1, 51)
+    update(server, run, status=first, end_time=1000 * (began_s + 50))
+    log(server, run, began_s + 51, 52, 50)
+    word = {"FINISHED": "Completed", "FAILED": "Failed"}[first]
+    assert statuses(server, "Default/two", began_s) == [("Training", 0), (word, 50)], "a value that is logged behind the end alone is none of a training"
+    finish(server, run, began_s + 101)
+    wanted = [("Training", 0), (word, 50), ("Training", 51), ("Completed", 101)]
+    assert statuses(server, "Default/two", began_s) == wanted
+    wait_for_billed(server, "Default/two", 50 + 50)
+    log(server, run, began_s + 110, 102, 20)
+    finish(server, run, began_s + 130)
+    wanted += [("Training", 110), ("Completed", 130)]
+    assert statuses(server, "Default/two", began_s) == wanted
+    finish(server, run, began_s + 500)  # and logged nothing since
+    assert statuses(server, "Default/two", began_s) == wanted
+    wait_for_billed(server, "Default/two", 50 + 50 + 20)
+
+
+def train(server, run, at_s, values):
+    metrics = [{"key": "loss", "value": value, "timestamp": 1000 * (at_s + step), "step": step} for step, value in enumerate(values)]
+    assert call(server, "runs/log-batch", {"run_id": run, "metrics": metrics})[0] == 200
+
+
+def found(server):
+    return [(row["kind"], row["opened_step"]) for row in server.get("/api/v1/incidents").body["incidents"] if row["job"] == "Default/again" and row["kind"] != "job_failed"]
+
+
+def test_the_first_value_of_a_training_that_begins_anew_is_no_spike(server):
+    began_s = int(time.time()) - 3600
+    run = begin(server, "again", began_s)
+    falling = [4 * 0.98 ** step + 0.5 + 0.01 * (step * 7 % 5) for step in range(60)]
+    train(server, run, began_s, falling)
+    for life in (1, 2):  # a training that died before its first checkpoint, twice
+        update(server, run, status="FAILED", end_time=1000 * (began_s + 600 * life - 300))
+        resume(server, run, began_s + 600 * life)
+        train(server, run, began_s + 600 * life, falling[:50] + [30] if life == 2 else falling)
+    wait_until(lambda: ("loss_spike", 50) in found(server), what="what is a spike in the last one")
+    assert found(server) == [("loss_spike", 50)] and read(server, "Default/again")["attempts"] == 3
+    update(server, run, status="FAILED", end_time=1000 * (began_s + 1500))
+    resume(server, run, began_s + 1800)
+    train(server, run, began_s + 1800, ["NaN"])
+    wait_until(lambda: ("non_finite", 0) in found(server), what="a first value that is none")
 
 
 def test_what_is_sent_late_was_no_gap(server):

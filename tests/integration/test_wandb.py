@@ -506,6 +506,51 @@ for asked in (lambda: api.runs("any/none")[0], lambda: api.runs("any/rows", filt
         assert words in error, refused
 
 
+BACK_AGAIN = """
+for number, (begin, end) in enumerate(json.loads(sys.argv[1])):
+    run = wandb.init(project="again", id="one", resume="allow")
+    if not number:
+        run.define_metric("train/*", step_metric="global_step")
+        run.define_metric("eval/*", step_metric="global_step")
+    for step in range(begin, end):
+        row = {"train/loss": 1000 * number + step, "global_step": step}
+        run.log(row | ({"eval/loss": 1000 * number - step} if step % 5 == 0 else {}))
+        if step % 10 == 9:
+            run.log({"beside": 1000 * number + step})  # a row without the axis
+    run.finish()
+run = wandb.Api().run("any/again/one")
+give([list(run.scan_history()), list(run.scan_history(page_size=7)), list(run.scan_history(keys=["global_step", "eval/loss"])),
+    run.history(samples=1000, pandas=False), run.history(samples=5, pandas=False)])
+"""
+
+
+def rows_that_stay(lives):
+    """What was logged by a run whose lives each went back to where they begin: of each step the newest, in the order of the rows."""
+    rows, at = [], 0
+    for number, (begin, end) in enumerate(lives):
+        rows = [(step, row) for step, row in rows if step < begin]
+        for step in range(begin, end):
+            row = {"_step": at, "train/loss": 1000 * number + step, "global_step": step}
+            rows.append((step, row | ({"eval/loss": 1000 * number - step} if step % 5 == 0 else {})))
+            at += 1
+            if step % 10 == 9:
+                rows.append((step, {"_step": at, "beside": 1000 * number + step}))
+                at += 1
+    return [row for _, row in rows]
+
+
+def test_the_history_of_a_run_that_went_back_again_and_again_by_its_own_axis(server):
+    lives = [(0, 60), (40, 55), (30, 50), (45, 70)]  # to within the life before, and to before it
+    out = wandbclient.run(server, wandbclient.NEWEST, BACK_AGAIN, json.dumps(lives))
+    said = json.loads(next(line for line in out.splitlines() if line.startswith("[[")))
+    everything, by_pages, by_keys, sampled, few = [
+        [{key: value for key, value in row.items() if key not in ("_timestamp", "_runtime")} for row in rows] for rows in said]
+    wanted = rows_that_stay(lives)
+    assert everything == wanted and by_pages == wanted and sampled == wanted
+    assert [(row["global_step"], row["eval/loss"]) for row in by_keys] == [(row["global_step"], row["eval/loss"]) for row in wanted if "eval/loss" in row]
+    assert len(few) == 5 and all(row in wanted for row in few)
+
+
 def test_the_example_of_the_documentation(server):
     text = (ROOT / "docs/wandb.md").read_text()
     example = re.search(r"^```python\n(.*?)^```", text, re.M | re.S).group(1)

@@ -334,3 +334,21 @@ def test_a_change_by_the_key_makes_no_run(guarded):
         assert said in change(wrong, summary, team)["errors"][0]["message"].replace("there is no tracked run", "no run"), (wrong, team)
     names = [row["TrainingJobName"] for row in server.get("/api/v1/jobs", token=tokens["admin"]).body["jobs"]]
     assert names.count("keys/changed") == 1 and not [name for name in names if name.startswith("uncategorized/")], names
+
+
+def test_many_rows_of_one_time_are_told_apart_by_their_axis(shared):
+    make_run(shared, "at-once", config=json.dumps({"_wandb": {"value": {"m": [{"2": "train/*", "5": 2}, {"1": "axis"}]}}}))
+    rows = [{"_step": n, "_timestamp": T0, "axis": 4000 - n, "train/loss": n + 0.5} for n in range(4000)]
+    for n in range(1000, 4000, 3):
+        del rows[n]["axis"]  # the loss is by the step then, which is the axis of another row, or of one without
+    for at in range(0, 4000, 1000):
+        taken(post(shared, "at-once", {HISTORY: (at, rows[at:at + 1000])}))
+    shared.wait_for_points("p/at-once", "train/loss", 4000)
+    before_s = shared.processor_s()
+    _, body = ask(shared, "HistoryPage", {"project": "p", "run": "at-once", "minStep": 0, "maxStep": 4000, "pageSize": 4000})
+    assert shared.processor_s() - before_s < 10, "each row is found at once: by looking at all of them it took minutes"
+    got = [json.loads(row) for row in body["data"]["project"]["run"]["history"]]
+    wanted = {n: row["axis"] for n, row in enumerate(rows) if "axis" in row}
+    assert {row["_step"]: row["axis"] for row in got if "axis" in row} == wanted
+    sure = {n for n in wanted if 4000 - n not in range(1000, 4000, 3)}  # no other point has its step
+    assert {row["_step"]: row["train/loss"] for row in got if row["_step"] in sure} == {n: n + 0.5 for n in sure}

@@ -6,7 +6,7 @@
 #include "api/core/request.h"
 #include "model/incident.h"
 #include "pipeline/alert/report_message.h"
-#include "read/restart_read.h"
+#include "read/restarts/restart_read.h"
 #include "state/execute.h"
 #include "store/run.h"
 

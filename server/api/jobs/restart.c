@@ -4,7 +4,7 @@
 #include "api/core/request.h"
 #include "base/json/json_write.h"
 #include "pipeline/commit/resolve.h"
-#include "read/restart_read.h"
+#include "read/restarts/restart_read.h"
 #include "read/view.h"
 
 enum status api_job_restart(void *context, void *worker, const struct http_request *request,

@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -338,7 +339,10 @@ const char *relay_secret(const struct relay *relay)
 
 bool relay_is_beginning(const struct relay *relay)
 {
-	return atomic_load(&relay->shared->has_put) && !atomic_load(&relay->shared->has_run);
+	const struct relay_shared *shared = relay->shared;
+
+	return (atomic_load(&shared->has_put) && !atomic_load(&shared->has_run)) ||
+	       atomic_load(&shared->made_runs) < atomic_load(&shared->begun_runs);
 }
 
 void relay_tell_no_job(struct relay *relay)
@@ -368,8 +372,10 @@ bool relay_has_ended(struct relay *relay)
 	if (!relay || relay->is_reaped)
 		return true;
 	relay->is_reaped = waitpid(relay->pid, NULL, WNOHANG) != 0;
-	if (relay->is_reaped)
-		atomic_store(&relay->shared->has_run, true); /* or there is nobody to make it */
+	if (relay->is_reaped) { /* or there is nobody to make it */
+		atomic_store(&relay->shared->has_run, true);
+		atomic_store(&relay->shared->made_runs, UINT_MAX);
+	}
 	return relay->is_reaped;
 }
 

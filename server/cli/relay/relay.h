@@ -35,7 +35,7 @@ void relay_put_child(struct relay *relay, int pid);
 /* Any thread: what the server calls sm-ship's job. */
 void relay_tell_job(struct relay *relay, const char *job);
 /* Any thread: the training has told its tracker of a run that the server does not have yet. What it printed behind that waits: the server
- * is to know that these values have a tracker (docs/metrics.md). */
+ * is to know that these values have a tracker, and of which run they are (docs/metrics.md). */
 bool relay_is_beginning(const struct relay *relay);
 /* The part of its address by which it knows the training; the relay's. Clients print the address. */
 const char *relay_secret(const struct relay *relay);

@@ -22,7 +22,7 @@ void relay_lose(struct relay_core *core, const struct error *err)
 		client_say(core->program, "what the training tells its tracker is dropped for now: %s", err->text);
 }
 
-void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const char *call, struct span body)
+void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const char *call, bool is_run, struct span body)
 {
 	AUTO_DONE(buf) record = BUF_INIT(RECORD_MAX_BYTES);
 	struct error err = {0};
@@ -39,6 +39,7 @@ void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const cha
 		relay_lose(core, &err);
 		return;
 	}
+	atomic_fetch_add(&core->shared->begun_runs, is_run);
 	atomic_store(&core->shared->has_put, true);
 	pthread_mutex_lock(&core->mutex);
 	core->has_told_loss = false;

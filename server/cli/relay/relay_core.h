@@ -25,6 +25,8 @@ struct relay_shared {
 	_Atomic bool has_no_job; /* the server took nothing of sm-ship, and will not */
 	_Atomic bool has_put; /* the training has told its tracker something */
 	_Atomic bool has_run; /* the server has its run */
+	_Atomic unsigned begun_runs,
+		made_runs; /* so often the training has begun one, or gone on with one, and so often the server knows */
 	_Atomic bool has_job; /* the server has it by this name: */
 	char job[RELAY_JOB_BYTES];
 };
@@ -74,6 +76,7 @@ struct relay_sending {
 	bool is_keyed_by_path;
 	bool is_file; /* bytes of whatever type; what becomes of it is told by what came before it */
 	bool needs_job; /* it can only be sent when the job's name is known */
+	bool is_run; /* lines that are printed behind it wait for it */
 };
 
 /* What of a request is said when it is sent. */
@@ -112,8 +115,8 @@ struct relay_dialect {
 extern const struct relay_dialect *const relay_dialects[RELAY_DIALECT_COUNT];
 
 /* ---- relay_core.c ---- */
-/* Puts a record; what there is no room for is counted and said, and the training goes on. */
-void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const char *call, struct span body);
+/* Puts a record; what there is no room for is counted and said, and the training goes on. is_run: as what it is composed to. */
+void relay_put(struct relay_core *core, enum relay_dialect_id dialect, const char *call, bool is_run, struct span body);
 /* Something could not be put. */
 void relay_lose(struct relay_core *core, const struct error *err);
 /* Asks the server, if it is there and answers at once. ERR_UNAVAILABLE: not; the reply is initialised either way. */

@@ -156,7 +156,7 @@ static enum status prepare(struct delivery *d, struct error *err)
 	buf_reset(&sending->headers);
 	buf_reset(&sending->body);
 	sending->method = "POST";
-	sending->needs_job = sending->is_keyed_by_path = sending->is_file = false;
+	sending->needs_job = sending->is_run = sending->is_keyed_by_path = sending->is_file = false;
 	TRY(compose(d, err));
 	TRY(relay_journal_note(d->journal, sending->bytes, key, err));
 	if (sending->is_keyed_by_path)
@@ -212,6 +212,8 @@ static void attempt(struct delivery *d)
 	}
 	if (d->sending.needs_job && d->journal == d->core->own)
 		atomic_store(&d->core->shared->has_run, true);
+	if (d->sending.is_run && d->journal == d->core->own)
+		atomic_fetch_add(&d->core->shared->made_runs, 1);
 	if (outcome != TAKEN && !d->sending.is_file)
 		tell_refused(d, &err);
 	d->is_away = false;

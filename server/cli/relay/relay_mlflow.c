@@ -63,7 +63,7 @@ void relay_mlflow_put(struct relay_core *core, const char *call, const struct js
 
 	json_print(body, &text);
 	if (buf_status(&text, &err) == OK)
-		relay_put(core, RELAY_MLFLOW, call, buf_span(&text));
+		relay_put(core, RELAY_MLFLOW, call, relay_mlflow_is_run(span_from(call), body), buf_span(&text));
 	else
 		relay_lose(core, &err);
 }

@@ -110,6 +110,14 @@ static bool is_nested(const struct json *body)
 	return false;
 }
 
+bool relay_mlflow_is_run(struct span call, const struct json *body)
+{
+	bool goes_on = span_equal(call, SPAN("runs/update")) &&
+		       span_equal(json_string_of(json_get(body, "status")), SPAN("RUNNING"));
+
+	return goes_on || (span_equal(call, SPAN("runs/create")) && !is_nested(body));
+}
+
 enum status relay_mlflow_compose(
 	struct span records, const struct relay_terms *terms, struct relay_sending *out, struct error *err)
 {
@@ -123,8 +131,9 @@ enum status relay_mlflow_compose(
 		compose_points(records, &record, count, out);
 		return OK;
 	}
-	if (span_equal(record.call, SPAN("runs/create")) && !is_nested(record.body)) {
-		out->needs_job = true;
+	out->is_run = relay_mlflow_is_run(record.call, record.body);
+	out->needs_job = out->is_run && span_equal(record.call, SPAN("runs/create"));
+	if (out->needs_job) {
 		if (!json_set_string(record.body, "job_name", span_from(terms->job)))
 			return error_no_memory(err);
 	}

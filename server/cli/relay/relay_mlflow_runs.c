@@ -301,11 +301,24 @@ static void tell_place(struct relay_call *call, struct span run_id)
 		number, SPAN_ARGS(span_cut(run_id, 64)));
 }
 
+/* The server may hear of it later, and what is printed from now on is of this run. False: out of memory. */
+static bool date_resumption(struct relay_call *call)
+{
+	char ms[24];
+
+	if (!relay_mlflow_is_run(SPAN("runs/update"), call->body) || json_get(call->body, "resumed_time"))
+		return true;
+	snprintf(ms, sizeof ms, "%" PRId64, clock_wall_ms());
+	return json_set_string(call->body, "resumed_time", span_from(ms));
+}
+
 enum status relay_run_update(struct relay_call *call, struct error *err)
 {
 	AUTO_DONE(buf) id = BUF_INIT(TEXT_MAX_BYTES);
 
 	TRY(want_run_id(call, &id, err));
+	if (!date_resumption(call))
+		return error_no_memory(err);
 	relay_mlflow_put(call->core, "runs/update", call->body);
 	tell_place(call, buf_span(&id));
 	return write_by(call, buf_span(&id), call->body, write_run_info) ? OK : error_no_memory(err);

@@ -48,6 +48,11 @@ static void put_path(const struct record *record, const struct relay_terms *term
 		buf_append_text(&out->path, "&relay_system=true");
 }
 
+bool relay_wandb_is_run(struct span path)
+{
+	return span_equal(path, SPAN("/graphql?operation=UpsertBucket"));
+}
+
 enum status relay_wandb_compose(
 	struct span records, const struct relay_terms *terms, struct relay_sending *out, struct error *err)
 {
@@ -61,7 +66,7 @@ enum status relay_wandb_compose(
 	out->method = is_call ? "POST" : "PUT";
 	out->is_file = !is_call;
 	out->is_keyed_by_path = true;
-	out->needs_job = span_equal(record.path, SPAN("/graphql?operation=UpsertBucket"));
+	out->needs_job = out->is_run = relay_wandb_is_run(record.path);
 	put_path(&record, terms, out);
 	if (!span_equal(record.writer, SPAN("-")))
 		buf_printf(&out->headers, WANDB_WRITER_HEADER ": %.*s\r\n", SPAN_ARGS(record.writer));

@@ -283,10 +283,13 @@ static void hide_secret(const struct sender *sender, struct buf *text)
 		memset(text->ptr + (rest.ptr - text->ptr) + at, '*', secret.len);
 }
 
-static bool must_wait(const struct sender *sender)
+/* Each time that it must is one of its own. */
+static bool must_wait(struct sender *sender)
 {
-	return sender->waited_beats < MAX_WAITED_BEATS && sender->options.must_wait &&
-	       sender->options.must_wait(sender->options.wait_context);
+	bool must = sender->options.must_wait && sender->options.must_wait(sender->options.wait_context);
+
+	sender->waited_beats = must ? sender->waited_beats : 0;
+	return must && sender->waited_beats < MAX_WAITED_BEATS;
 }
 
 /* What is waited for comes as soon as the server can be reached, or not at all: only the time in which it answers counts. */

@@ -192,11 +192,16 @@ bool signature_reads_saves(const struct signature_set *set, struct span preset)
 	return false;
 }
 
-void signature_append_summary(struct buf *out, const struct signature *signature, struct span place)
+void signature_append_summary(struct buf *out, const struct signature *signature, struct span host, struct span stream)
 {
+	bool is_symptom = signature->about == SIGNATURE_SYMPTOM;
+
 	buf_append_span(out, signature->title);
-	buf_append_text(out, signature->about == SIGNATURE_SYMPTOM ? ", first reported by " : " on ");
-	buf_append_span(out, place);
+	if (host.len)
+		buf_append_text(out, is_symptom ? ", first reported by " : " on ");
+	else
+		buf_append_text(out, is_symptom ? ", first reported in stream " : " in stream ");
+	buf_append_span(out, host.len ? host : stream);
 }
 
 enum severity signature_severity(const struct signature *signature, struct span instance_type)

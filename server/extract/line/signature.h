@@ -51,8 +51,11 @@ const struct signature *signature_at(const struct signature_set *set, size_t ind
 size_t signature_index(const struct signature_set *set, struct span name);
 /* Is a save seen in the log of a trainer whose format this preset reads, without more being asked of it? */
 bool signature_reads_saves(const struct signature_set *set, struct span preset);
-/* "GPU has fallen off the bus on gpu017"; of what is only a symptom "NCCL timeout, first reported by gpu017". */
-void signature_append_summary(struct buf *out, const struct signature *signature, struct span place);
+/*
+ * "GPU has fallen off the bus on gpu017"; of what is only a symptom "NCCL timeout, first reported by gpu017". host "": "… in stream slurm.out",
+ * which is no machine.
+ */
+void signature_append_summary(struct buf *out, const struct signature *signature, struct span host, struct span stream);
 /* At least a warning on some instance types; "" and "ml.p4d.24xlarge" are read, too. */
 enum severity signature_severity(const struct signature *signature, struct span instance_type);
 

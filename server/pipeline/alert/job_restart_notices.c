@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/alert/notices.h"
-#include "read/restart_read.h"
+#include "read/restarts/restart_read.h"
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"

@@ -73,7 +73,7 @@ static enum status load_job(struct pipeline *pipeline, struct store_reader *read
 	if (status != OK && status != ERR_NOT_FOUND)
 		return status;
 	atomic_store(&job->is_tracked, status == OK);
-	(void)job_note_alone(job, run.log_alone_ms, run.log_alone_until_ms);
+	(void)job_note_log(job, &run);
 	TRY(life_read_known(pipeline, reader, arena, row, &history, err));
 	life_note(job, &history);
 	TRY(job_settings_load(job->settings, reader, row->job_id, err));

@@ -109,20 +109,39 @@ void consume_add_point(struct series_state *series, const struct point *point)
 	summary_add(&series->summary, point);
 }
 
+/* *ordinal: its own. */
+static enum status keep_point(
+	struct series_state *series, const struct point *point, uint64_t *ordinal, struct error *err)
+{
+	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
+		return error_no_memory(err);
+	*ordinal = series->sealed_points + series->tail_count;
+	consume_add_point(series, point);
+	return OK;
+}
+
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err)
 {
 	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
+	uint64_t ordinal;
 
-	if (!mem_grow((void **)&series->tail, series->tail_count, &series->tail_cap, sizeof *series->tail))
-		return error_no_memory(err);
-	uint64_t ordinal = series->sealed_points + series->tail_count;
-	consume_add_point(series, point);
+	consume_expect_by_others(stream, series, point);
+	TRY(keep_point(series, point, &ordinal, err));
 	begin_life(stream, series);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
 	if (report.status == OK && !stream->said)
 		TRY(stragglers_note(series, ordinal, point, err));
 	TRY(report.status);
+	return watchers_feed(pipeline, stream, series, ordinal, point, arrival_ms, err);
+}
+
+enum status consume_point_between(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err)
+{
+	uint64_t ordinal;
+
+	TRY(keep_point(series, point, &ordinal, err));
 	return watchers_feed(pipeline, stream, series, ordinal, point, arrival_ms, err);
 }
 
@@ -280,16 +299,16 @@ static enum status extract_values(struct pipeline *pipeline, struct stream_state
 	return silences_feed(pipeline, stream, definitions, &heard, found, err);
 }
 
-/* Of a log: what machines print of themselves says no settings, no status and no values. */
+/* Of a log: what machines print of themselves says no settings, no status and no values. What is of another run says none of the job's. */
 static enum status consume_log_line(struct pipeline *pipeline, struct stream_state *stream,
 	struct definitions *definitions, const struct extract_line *input, struct regex_scratch *scratch,
-	int64_t arrival_ms, struct extracted_list *found, bool *is_status, struct error *err)
+	int64_t arrival_ms, bool is_lent, struct extracted_list *found, bool *is_status, struct error *err)
 {
-	if (stream->settings)
+	if (stream->settings && !is_lent)
 		TRY(consume_settings(stream, input->text, input->number, err));
 	if (status_line_may_be(input->text))
 		TRY(consume_status(pipeline, stream, input->text, arrival_ms, is_status, err));
-	return definitions->damage
+	return definitions->damage || is_lent
 		       ? OK
 		       : extract_values(pipeline, stream, definitions, input, scratch, arrival_ms, found, err);
 }
@@ -312,12 +331,13 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		struct extract_line input = {
 			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
 
+		bool is_lent = is_log && job_log_is_lent(stream->job, ts_ms);
 		if (is_log)
-			TRY(consume_log_line(pipeline, stream, definitions, &input, scratch, slice->arrival_ms, found,
-				&is_status, err));
+			TRY(consume_log_line(pipeline, stream, definitions, &input, scratch, slice->arrival_ms, is_lent,
+				found, &is_status, err));
 		if (!stream->said && pipeline->signatures)
 			TRY(signs_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, scratch, err));
-		if (!stream->said && is_log)
+		if (!stream->said && is_log && !is_lent)
 			TRY(log_scores_feed(pipeline, stream, &input, ts_ms, slice->arrival_ms, err));
 		if (!is_status)
 			life_signs_see(stream, ts_ms);

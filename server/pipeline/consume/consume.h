@@ -70,6 +70,21 @@ enum status consume_give_way(struct series_state *before, bool is_told, enum rol
 void consume_add_point(struct series_state *series, const struct point *point);
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* The same of a point that may be of the next training or of this one: against neither's curve it says anything. */
+enum status consume_point_between(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
+
+/*
+ * The metric of this series, which has no number yet, had them before ts_ms, and nothing else, in another series of the stream: lines of another form say
+ * it, or a tracker tells it. *usual: its last one.
+ */
+bool consume_find_usual(const struct stream_state *stream, const struct series_state *series, enum role role,
+	int64_t ts_ms, double *usual);
+/* So its detectors know, when its first value is none. */
+void consume_feed_usual(struct series_state *series, const struct point *point, double usual);
+/* A form of line that comes with a NaN, where others have said the metric of that name with numbers: that is no trainer's first word. */
+void consume_expect_by_others(
+	const struct stream_state *stream, struct series_state *series, const struct point *point);
 
 /* When a line or a point that was sent as such is of, under the stream's lock. */
 void consume_time(struct stream_state *stream, int64_t ts_ms);

@@ -119,30 +119,33 @@ enum status held_put_alone(const struct pipeline *pipeline, struct stream_state 
 	return OK;
 }
 
-/* It was finite: by what was passed over, or will be when what waits is let go. */
-static bool has_numbers(const struct series_state *series)
+/* The metric was finite: by what was passed over, or will be when what waits is let go; or by lines of another form. */
+static bool has_numbers(
+	const struct stream_state *stream, const struct series_state *series, const struct held_value *value)
 {
 	bool has_one = series->has_passed_over;
+	double usual;
 
 	for (size_t i = 0; i < series->held.count && !has_one; i++)
 		has_one = isfinite(series->held.values[i].point.value);
-	return has_one;
+	return has_one || consume_find_usual(stream, series, value->role, value->point.ts_ms, &usual);
 }
 
-/* Once: a NaN stays one. Its series had been finite, as detectors want it. */
+/* Once: a NaN stays one. Its metric had been finite, as detectors want it. */
 static bool is_looked_for(const struct pipeline *pipeline, const struct stream_state *stream,
-	const struct series_state *series, enum role role)
+	const struct series_state *series, const struct held_value *value)
 {
 	const struct summary *summary = &series->summary;
+	enum role role = value->role;
 
 	if (!pipeline->options.tracker_wait_ms || stream->said || series->is_told || stream->held_count >= HELD_MAX)
 		return false;
-	if (!has_numbers(series) || summary->nan_count + summary->inf_count)
+	if (role != ROLE_LOSS && role != ROLE_EVAL_LOSS && role != ROLE_GRAD_NORM)
 		return false;
 	for (size_t i = 0; i < series->held.count; i++)
 		if (series->held.values[i].is_told)
 			return false;
-	return role == ROLE_LOSS || role == ROLE_EVAL_LOSS || role == ROLE_GRAD_NORM;
+	return !(summary->nan_count + summary->inf_count) && has_numbers(stream, series, value);
 }
 
 enum status held_pass_over(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
@@ -153,7 +156,7 @@ enum status held_pass_over(const struct pipeline *pipeline, struct stream_state 
 	if (isfinite(value->point.value)) {
 		series->passed_over = value->point.value;
 		series->has_passed_over = true;
-	} else if (is_looked_for(pipeline, stream, series, value->role)) {
+	} else if (is_looked_for(pipeline, stream, series, value)) {
 		waiting.is_told = true;
 		return held_put(pipeline, stream, series, &waiting, err);
 	}
@@ -220,22 +223,16 @@ static enum status give(struct pipeline *pipeline, struct stream_state *stream, 
 	return note_given(given, series, value, err);
 }
 
-static void ignore(void *context, enum incident_change change, const struct incident *incident)
-{
-	(void)context;
-	(void)change;
-	(void)incident;
-}
-
 /* Which would be taken for the first one of a series that never had a number. */
-static enum status expect_no_number(
-	struct series_state *series, const struct point *point, enum role role, struct error *err)
+static enum status expect_no_number(const struct stream_state *stream, struct series_state *series,
+	const struct point *point, enum role role, struct error *err)
 {
-	struct point usual = *point;
+	double usual = series->passed_over;
 
-	usual.value = series->passed_over;
+	if (!series->has_passed_over)
+		(void)!consume_find_usual(stream, series, role, point->ts_ms, &usual);
 	TRY(consume_give_way(series, false, role, err));
-	detector_set_feed(series->detectors, series->sealed_points + series->tail_count, &usual, ignore, NULL);
+	consume_feed_usual(series, point, usual);
 	return OK;
 }
 
@@ -245,14 +242,15 @@ enum status held_take_back(struct stream_state *stream, struct series_state *ser
 	bool is_news = !isfinite(point->value) && !when->has_no_number && series->has_passed_over;
 
 	stream->is_decided = true;
-	return is_news ? expect_no_number(series, point, role, err) : consume_give_way(series, false, role, err);
+	return is_news ? expect_no_number(stream, series, point, role, err)
+		       : consume_give_way(series, false, role, err);
 }
 
 /* A NaN that the tracker has not told, since it is told seldom, or of another process, or no more. */
 static enum status give_no_number(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_value *value, struct given *given, struct error *err)
 {
-	TRY(expect_no_number(series, &value->point, value->role, err));
+	TRY(expect_no_number(stream, series, &value->point, value->role, err));
 	return give(pipeline, stream, series, value, given, err);
 }
 
@@ -286,7 +284,7 @@ static enum status release(struct pipeline *pipeline, struct stream_state *strea
 			TRY(give_alone(pipeline, stream, series, value, given, err));
 		else if (isfinite(value->point.value) || !(value->is_told || is_over))
 			TRY(held_pass_over(pipeline, stream, series, value, err));
-		else if (!when.has_no_number && is_looked_for(pipeline, stream, series, value->role))
+		else if (!when.has_no_number && is_looked_for(pipeline, stream, series, value))
 			TRY(give_no_number(pipeline, stream, series, value, given, err));
 	}
 	if (first->point.attempt != extractor_attempt(stream->extractor))

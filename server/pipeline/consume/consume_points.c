@@ -10,6 +10,8 @@
 #include "state/pipeline_state.h"
 #include "store/pack/journal_points.h"
 
+#include <math.h>
+
 static int64_t step_of(const struct series_state *series, const struct batch_series *sent, size_t at)
 {
 	int64_t step = sent->steps[at];
@@ -33,6 +35,16 @@ static uint64_t count_of(const struct stream_state *stream, const struct series_
 	return is_of_tracker(stream, sent) && !series->is_told ? at : series->sealed_points + series->tail_count;
 }
 
+/*
+ * A 0 of a sender that has begun anew, before any other step: the step behind it says whether the training began anew, too. If it did,
+ * the 0 is none of the curve that stands.
+ */
+static bool is_between(const struct stream_state *stream, const struct series_state *series,
+	const struct batch_series *sent, size_t at)
+{
+	return series->says_steps && sent->steps[at] == STEP_0_OR_NONE && extractor_has_begun_sent(stream->extractor);
+}
+
 /* One point of entry `at`. */
 static enum status consume_value(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct batch_series *sent, size_t at, double value, int64_t arrival_ms, struct error *err)
@@ -45,8 +57,9 @@ static enum status consume_value(struct pipeline *pipeline, struct stream_state 
 		.line = NO_LINE,
 		.attempt = extractor_attempt_of_sent(stream->extractor, sent->ts_ms[at])};
 
+	bool is_alone = isfinite(value) && is_between(stream, series, sent, at); /* a NaN is one in either */
 	series->says_steps |= step_is_said(sent->steps[at]);
-	TRY(consume_point(pipeline, stream, series, &point, arrival_ms, err));
+	TRY((is_alone ? consume_point_between : consume_point)(pipeline, stream, series, &point, arrival_ms, err));
 	consume_time(stream, point.ts_ms);
 	life_signs_see(stream, point.ts_ms);
 	if (!stream->said)

@@ -201,3 +201,50 @@ bool consume_is_told_there(const struct stream_state *stream, const struct extra
 	       !held_is_alone(stream, found->point.ts_ms, arrival_ms) &&
 	       told_metrics_have(&job->told, span_from(series->metric), ROLE_OTHER, atomic_load(&job->life));
 }
+
+bool consume_find_usual(const struct stream_state *stream, const struct series_state *series, enum role role,
+	int64_t ts_ms, double *usual)
+{
+	bool has_one = false;
+
+	for (size_t i = 0; i < stream->series_count; i++) {
+		const struct series_state *other = stream->series[i];
+		const struct summary *summary = &other->summary;
+		if (other == series || !series_has_points(other) || other->min_ms > ts_ms ||
+			!told_metrics_are_one(span_from(series->metric), role, span_from(other->metric), other->role))
+			continue;
+		if (summary->nan_count + summary->inf_count)
+			return false; /* it was told there */
+		if (summary->count)
+			*usual = summary->last;
+		has_one |= summary->count > 0;
+	}
+	return has_one;
+}
+
+static void ignore(void *context, enum incident_change change, const struct incident *incident)
+{
+	(void)context;
+	(void)change;
+	(void)incident;
+}
+
+void consume_feed_usual(struct series_state *series, const struct point *point, double usual)
+{
+	struct point expected = *point;
+
+	expected.value = usual;
+	detector_set_feed(series->detectors, series->sealed_points + series->tail_count, &expected, ignore, NULL);
+}
+
+void consume_expect_by_others(const struct stream_state *stream, struct series_state *series, const struct point *point)
+{
+	struct span name = span_from(series->metric);
+	bool is_beside = metric_bare_name(name).len < name.len;
+	double usual;
+
+	if (isfinite(point->value) || point->line == NO_LINE || !is_beside || series_has_points(series))
+		return;
+	if (consume_find_usual(stream, series, series->role, point->ts_ms, &usual))
+		consume_feed_usual(series, point, usual);
+}

@@ -66,16 +66,11 @@ static bool is_of(uint64_t ordinal, struct span what)
 
 /* ---- the evidence ---- */
 
-static struct span place_of(const struct writing *w)
-{
-	return w->stretch->host.len ? w->stretch->host : w->stretch->stream;
-}
-
 static enum status write_summary(const struct writing *w, struct json_writer *json, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(DETAIL_MAX_BYTES);
 
-	signature_append_summary(&text, w->stretch->signature, place_of(w));
+	signature_append_summary(&text, w->stretch->signature, w->stretch->host, w->stretch->stream);
 	TRY(buf_status(&text, err));
 	json_put_span(json, "summary", buf_span(&text));
 	return OK;
@@ -117,7 +112,7 @@ static enum status write_detail(const struct writing *w, struct span *out, struc
 {
 	AUTO_DONE(buf) text = BUF_INIT(DETAIL_MAX_BYTES);
 
-	signature_append_summary(&text, w->stretch->signature, place_of(w));
+	signature_append_summary(&text, w->stretch->signature, w->stretch->host, w->stretch->stream);
 	buf_append_text(&text, w->stretch->host.len ? ": " : " (several machines send it): ");
 	buf_append_span(&text, w->stretch->hit.text);
 	TRY(buf_status(&text, err));

@@ -177,23 +177,17 @@ enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
-/*
- * What the log said between the last step and the next one, and a machine's fault from before, as rank 0 may print on until it hangs: the
- * gravest, of these the first; not what a machine outlived, or the work behind the break before.
- */
+/* The gravest that may have broken it off, of these the first. */
 static struct span find_signature(const struct pipeline *pipeline, const struct said_signature *said, size_t count,
 	const struct goodput_break *broken, int64_t went_on_ms, int64_t now_ms)
 {
-	int64_t to_ms = broken->to_ms ? broken->to_ms : now_ms, machine_ms = broken->from_ms - FAULT_BROKE_OFF_MS;
+	struct fault_window window = {went_on_ms, broken->from_ms, broken->to_ms ? broken->to_ms : now_ms};
 	const struct said_signature *best = NULL;
 	int most = 0;
 
-	if (machine_ms < went_on_ms)
-		machine_ms = went_on_ms < broken->from_ms ? went_on_ms : broken->from_ms;
-	for (size_t i = 0; i < count && said[i].first_ms <= to_ms; i++) {
+	for (size_t i = 0; i < count && said[i].first_ms <= window.to_ms; i++) {
 		int weight = known_fault_weight(pipeline, said[i].signature, said[i].severity);
-		if (weight <= most ||
-			said[i].last_ms < (weight == FAULT_WEIGHT_OF_MACHINE ? machine_ms : broken->from_ms))
+		if (weight <= most || !fault_is_within(&window, weight, said[i].first_ms, said[i].last_ms))
 			continue;
 		most = weight;
 		best = &said[i];

@@ -14,6 +14,7 @@
 #include "read/view.h"
 #include "state/streams/directory.h"
 #include "state/streams/job_view.h"
+#include "state/streams/told_metrics.h"
 #include "state/pipeline_state.h"
 #include "state/jobs/stated.h"
 #include "state/streams/work_times.h"
@@ -247,6 +248,72 @@ static enum status read_series(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
+/* ---- what a tracker was not told ---- */
+
+/* Lines of the same metric as the tracker's that leads. NULL: there are none. */
+static const struct series_view *find_printed(const struct lead *lead)
+{
+	const struct series_view *best = NULL;
+
+	for (size_t i = 0; lead->series->is_told && i < lead->stream->series_count; i++) {
+		const struct series_view *series = &lead->stream->series[i];
+		if (series->is_told || series_is_derived(series->series_id) || !points_of(series) ||
+			!told_metrics_are_one(lead->series->metric, lead->series->role, series->metric, series->role))
+			continue;
+		if (!best || points_of(series) > points_of(best))
+			best = series;
+	}
+	return best;
+}
+
+static bool has_told(const struct collecting *told, const struct goodput_point *first, const struct goodput_point *last)
+{
+	for (size_t i = 0; i < told->count; i++)
+		if (told->points[i].attempt == first->attempt ||
+			(told->points[i].ts_ms >= first->ts_ms && told->points[i].ts_ms <= last->ts_ms))
+			return true;
+	return false;
+}
+
+/* Whole attempts of which it was told nothing: its client was killed before it had sent what it held. */
+static void take_untold(struct collecting *told, const struct collecting *printed)
+{
+	const struct goodput_point *points = printed->points;
+	struct collecting before = *told;
+	uint32_t attempt = 0;
+
+	for (size_t i = 0, end; i < printed->count; i = end) {
+		for (end = i + 1; end < printed->count && points[end].attempt == points[i].attempt; end++)
+			;
+		if (points[i].attempt <= attempt)
+			continue;
+		attempt = points[i].attempt;
+		bool is_known = has_told(&before, &points[i], &points[end - 1]);
+		for (size_t j = i; j < end && !is_known; j++)
+			collect(told, points[j].ts_ms, points[j].step, attempt);
+	}
+	if (told->count > before.count)
+		qsort(told->points, told->count, sizeof *told->points, by_time);
+}
+
+/* What a line says without its step is no place in the training: of that only the time is known. */
+static enum status read_untold(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, const struct lead *lead, struct job_facts *out, struct collecting *told,
+	struct error *err)
+{
+	const struct series_view *series = find_printed(lead);
+	struct collecting printed;
+
+	if (!series)
+		return OK;
+	out->facts.printed_ms = goodput_within(series->min_ms);
+	if (series->has_given_way)
+		return OK;
+	TRY(read_series(pipeline, reader, arena, view, lead->stream->name, series, &out->work, &printed, err));
+	take_untold(told, &printed);
+	return told->is_out_of_memory ? error_no_memory(err) : OK;
+}
+
 /* All there are beside the series that tells of the steps: one may be of every epoch, another of the end. */
 static enum status read_evaluations(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, const struct json *document, const struct lead *lead, const struct stretches *work,
@@ -325,6 +392,7 @@ static enum status read_steps(struct pipeline *pipeline, struct store_reader *re
 		out->facts.stride = c.spans / c.between;
 	else /* before steps of one time are joined: how many were sent at once says nothing of the training */
 		TRY(goodput_find_stride(c.points, c.count, arena, &out->facts.stride, err));
+	TRY(read_untold(pipeline, reader, arena, view, &lead, out, &c, err));
 	out->facts.point_count = join_equal_times(c.points, c.count);
 	out->facts.points = c.points;
 	TRY(read_evaluations(pipeline, reader, arena, view, document, &lead, &out->work, &c, err));

@@ -244,8 +244,10 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	change->halted_id = 0;
 	change->life.failed = (struct job_failed_incident){0};
 	TRY(read_own_job(change, store_tx_reader(tx), &row, err));
-	if (transition->first)
+	if (transition->first) {
 		TRY(transition->first(transition->context, tx, err));
+		TRY(read_own_job(change, store_tx_reader(tx), &row, err)); /* with what it has changed */
+	}
 	told.start_ms = transition->time_ms;
 	TRY(check_unless(transition->unless, &row, err));
 	TRY(store_read_told_facts(store_tx_reader(tx), change->arena, row.job_id, &rows, &count, err));

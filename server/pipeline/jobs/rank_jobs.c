@@ -1,6 +1,7 @@
 #include "pipeline/jobs/rank_jobs.h"
 
 #include "base/clock.h"
+#include "base/hash128.h"
 #include "pipeline/jobs/ranking.h"
 #include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
@@ -13,11 +14,27 @@
 #include "store/job_facts.h"
 
 /* Read again at each flush up to here; beyond, when a quarter has come since, so that a point is read a few times in all. */
-enum { SMALL_POINTS = 20000 };
+enum { SMALL_POINTS = 20000, COUNT_BITS = 40, MARK_BITS = 63 };
 
-static bool is_due(uint64_t ranked, uint64_t now, bool has_ended)
+static uint64_t count_in(uint64_t mark)
 {
-	if (ranked == now)
+	return mark & ((1ULL << COUNT_BITS) - 1);
+}
+
+/* Of which points: their count, and above it some bits of what they sum up to. A restart may make as many again as it supersedes. */
+static uint64_t mark_of(const struct summary *summary)
+{
+	struct hash128 hash = {0};
+
+	hash128_add(&hash, span_of((const char *)summary, sizeof *summary));
+	return count_in(summary->count) | (hash.low >> (64 - (MARK_BITS - COUNT_BITS))) << COUNT_BITS;
+}
+
+static bool is_due(uint64_t ranked_mark, uint64_t mark, bool has_ended)
+{
+	uint64_t ranked = count_in(ranked_mark), now = count_in(mark);
+
+	if (ranked_mark == mark)
 		return false;
 	return has_ended || now < ranked || now <= SMALL_POINTS || now >= ranked + ranked / 4;
 }
@@ -67,7 +84,7 @@ static enum status rank_metric(struct pipeline *pipeline, struct store_reader *r
 	struct walk walk = {&ranking, row->metric};
 	TRY(chart_each_point(pipeline, reader, arena, &view, &query, add_point, &walk, err));
 	*out = (struct ranking_row){.metric = row->metric,
-		.points = row->summary.count, /* what is_due compares: a point that came since makes it due again */
+		.mark = mark_of(&row->summary), /* what is_due compares: a point that came since makes it due again */
 		.best = ranking.has_best ? ranking.best.value : NAN,
 		.best_step = ranking.best.step,
 		.final = ranking_final(&ranking)};
@@ -93,11 +110,11 @@ enum status rank_job(struct pipeline *pipeline, struct store_reader *reader, str
 	const struct summary_row *rows, size_t count, bool has_ended, int64_t until_ms, struct error *err)
 {
 	struct ranking_row ranking;
-	uint64_t ranked;
+	uint64_t ranked_mark;
 
 	for (size_t i = 0; i < count && !atomic_load(&job->is_deleted); i++) {
-		TRY(store_read_ranked_points(reader, job->job_id, rows[i].metric, &ranked, err));
-		if (!is_due(ranked, rows[i].summary.count, has_ended))
+		TRY(store_read_ranked_mark(reader, job->job_id, rows[i].metric, &ranked_mark, err));
+		if (!is_due(ranked_mark, mark_of(&rows[i].summary), has_ended))
 			continue;
 		if (clock_mono_ms() > until_ms) {
 			atomic_store(&job->is_summary_dirty, true);

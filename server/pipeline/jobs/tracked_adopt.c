@@ -8,7 +8,8 @@
 static bool set_members(struct json *document, const struct json *members)
 {
 	return json_set_copy(document, "TrackedRunId", json_get(members, "TrackedRunId")) &&
-	       json_set_copy(document, "TrackedProjectId", json_get(members, "TrackedProjectId"));
+	       json_set_copy(document, "TrackedProjectId", json_get(members, "TrackedProjectId")) &&
+	       json_set_copy(document, "TrackedProject", json_get(members, "TrackedProject"));
 }
 
 /* The job's own document, and by what searches find the run. */
@@ -23,6 +24,7 @@ static enum status write_document(struct span old, const struct adoption *asked,
 	json_object(&w);
 	json_put_span(&w, "TrackedRunId", asked->run_id);
 	json_put_i64(&w, "TrackedProjectId", asked->project_id);
+	json_put_span(&w, "TrackedProject", asked->project);
 	json_object_end(&w);
 	TRY(buf_status(&bare, err));
 	TRY(json_parse(&members, buf_span(&bare), err));
@@ -33,6 +35,27 @@ static enum status write_document(struct span old, const struct adoption *asked,
 	TRY(buf_status(&marked, err));
 	buf_reset(out); /* after a commit that failed this runs again */
 	return tracked_document_write(buf_span(&marked), asked->settings, asked->tags, out, err);
+}
+
+/*
+ * A run that begins when the job's own is over, and well, is the next one of a script that trains several times: what is printed from then on is
+ * of that. One that had failed may be the same training, started anew.
+ */
+static bool share_log(struct tracked_run_row *run, const struct adoption *asked)
+{
+	bool is_lent = run->log_lent_ms && !run->log_lent_until_ms;
+	bool is_next = !is_lent && span_equal(run->status, TRACKED_FINISHED);
+
+	if (run->log_is_shared && !is_next)
+		return false;
+	if (is_next) {
+		run->log_lent_ms = asked->start_ms > run->end_ms ? asked->start_ms : run->end_ms;
+		run->log_lent_until_ms = 0;
+	}
+	if (!run->log_is_shared)
+		run->log_alone_until_ms = run->log_alone_until_ms ? run->log_alone_until_ms : asked->start_ms;
+	run->log_is_shared = true;
+	return true;
 }
 
 enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct adoption *asked, struct buf *document,
@@ -50,10 +73,10 @@ enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct
 	if (check_team(out->row.team, out->row.name, asked->team, NULL) != OK)
 		return OK;
 	status = store_read_run_of_job(reader, arena, out->row.job_id, &run, err);
-	if (status == OK && !run.log_is_shared) {
-		out->before = run;
-		run.log_is_shared = true;
-		run.log_alone_until_ms = run.log_alone_until_ms ? run.log_alone_until_ms : asked->start_ms;
+	struct tracked_run_row before = run;
+	out->is_within = status == OK;
+	if (status == OK && share_log(&run, asked)) {
+		out->before = before;
 		out->shared = run;
 		status = store_put_tracked_run(tx, &run, err);
 	}

@@ -11,7 +11,7 @@
 
 struct adoption {
 	struct span team, job; /* of the token; its name */
-	struct span run_id;
+	struct span run_id, project; /* its name */
 	int64_t project_id;
 	const struct tracked_pairs *settings, *tags;
 	int64_t start_ms, now_ms;
@@ -19,10 +19,10 @@ struct adoption {
 /*
  * *out: the job, with the run's settings and tags in its document, when it is the token's to write to and no run yet. *is_free: there is no
  * job of that name. Else neither: the run needs a name of its own. shared: its run, where what the log of that job prints is of this run, too,
- * from now on, and as it was before.
+ * or alone, from now on, and as it was before. is_within: of a run of that job's training, which is billed there.
  */
 struct adopted {
-	bool is, is_free;
+	bool is, is_free, is_within;
 	struct tracked_run_row before, shared; /* job_id 0: none */
 	struct job_row row; /* its document is in `document` */
 };

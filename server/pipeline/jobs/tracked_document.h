@@ -24,6 +24,9 @@ bool tracked_pairs_add(struct arena *arena, struct tracked_pairs *pairs, struct 
 enum status tracked_document_read(struct arena *arena, const struct json *document, struct tracked_pairs *settings,
 	struct tracked_pairs *tags, struct error *err) MUST_CHECK;
 
+/* Of a run that is part of another job, which is billed for its time: the tag names that job. */
+#define TRACKED_WITHIN_TAG SPAN("smfleet.billed_in")
+
 /* The document with these changes. ERR_TOO_LARGE: it has no room. */
 enum status tracked_document_write(struct span old, const struct tracked_pairs *settings,
 	const struct tracked_pairs *tags, struct buf *out, struct error *err) MUST_CHECK;

@@ -55,8 +55,10 @@ struct making {
 	struct tracked_run_row before; /* the run whose log it shares; job_id 0: none */
 	struct buf document; /* of a job that was there already */
 	int64_t adopted_id; /* 0: it was not */
+	bool is_within; /* the time of the job of the log, which is billed for it */
 };
 
+#define TRACKED_BILLED "BillableTimeInSeconds"
 #define MADE_FOR_A_RUN SPAN("made for a run")
 
 static struct told_row begun_at(int64_t start_ms)
@@ -68,19 +70,30 @@ static struct told_row begun_at(int64_t start_ms)
 		.source = SOURCE_STATED};
 }
 
-static enum status write_document(struct span name, const struct run_making *asked, struct buf *out, struct error *err)
+static enum status write_document(const struct making *making, struct span name, struct buf *out, struct error *err)
 {
+	const struct run_making *asked = making->asked;
 	AUTO_DONE(buf) bare = BUF_INIT(8192);
+	struct tracked_pairs tags = {0};
 	struct json_writer w = json_writer_on(&bare);
+
+	for (size_t i = 0; i < asked->tags->count; i++)
+		if (!tracked_pairs_add(making->arena, &tags, asked->tags->items[i].key, asked->tags->items[i].value))
+			return error_no_memory(err);
+	if (making->is_within && !tracked_pairs_add(making->arena, &tags, TRACKED_WITHIN_TAG, asked->job))
+		return error_no_memory(err);
 
 	json_object(&w);
 	json_put_span(&w, "TrainingJobName", name);
 	json_put_span(&w, "TrackedRunId",
 		asked->row.run_id); /* by which searches find it, and the addresses that clients print */
 	json_put_i64(&w, "TrackedProjectId", asked->row.project_id);
+	json_put_span(&w, "TrackedProject", asked->project);
+	if (making->is_within)
+		json_put_i64(&w, TRACKED_BILLED, 0);
 	json_object_end(&w);
 	TRY(buf_status(&bare, err));
-	return tracked_document_write(buf_span(&bare), asked->settings, asked->tags, out, err);
+	return tracked_document_write(buf_span(&bare), asked->settings, &tags, out, err);
 }
 
 /* It is there since it was begun, and trains: that is said, so that what is logged later does not say it anew. */
@@ -90,7 +103,7 @@ static enum status write_job(struct making *making, struct store_tx *tx, struct 
 	const struct told_row begun = begun_at(asked->row.start_ms);
 	AUTO_DONE(buf) document = BUF_INIT(DOCUMENT_MAX_BYTES);
 
-	TRY(write_document(row->name, asked, &document, err));
+	TRY(write_document(making, row->name, &document, err));
 	row->document = buf_span(&document);
 	TRY(pools_put_job(tx, row, err));
 	TRY(definitions_put_default(tx, row->job_id, row->generation, err));
@@ -109,6 +122,7 @@ static enum status adopt(struct making *making, struct store_tx *tx, struct adop
 	const struct adoption adoption = {.team = asked->team,
 		.job = asked->job,
 		.run_id = asked->row.run_id,
+		.project = asked->project,
 		.project_id = asked->row.project_id,
 		.settings = asked->settings,
 		.tags = asked->tags,
@@ -131,22 +145,22 @@ static void settle_lines(struct job_state *job)
 }
 
 /* Before the commit: lines that come with it, or behind it, are judged by it. */
-static void note_alone(struct pipeline *pipeline, const struct tracked_run_row *run)
+static void note_log(struct pipeline *pipeline, const struct tracked_run_row *run)
 {
 	struct job_state *job = directory_peek_id(pipeline->directory, run->job_id);
 
-	if (job && job_note_alone(job, run->log_alone_ms, run->log_alone_until_ms))
+	if (job && job_note_log(job, run))
 		settle_lines(job);
 }
 
 /* What was not committed is not so. */
-static void note_alone_again(struct pipeline *pipeline, struct span name, const struct tracked_run_row *before)
+static void note_log_again(struct pipeline *pipeline, struct span name, const struct tracked_run_row *before)
 {
 	struct job_state *job = before->job_id ? directory_find(pipeline->directory, name) : NULL;
 
 	if (!job)
 		return;
-	if (job_note_alone(job, before->log_alone_ms, before->log_alone_until_ms))
+	if (job_note_log(job, before))
 		settle_lines(job);
 	job_unref(job);
 }
@@ -176,8 +190,9 @@ static enum status write_run(void *context, struct store_tx *tx, struct error *e
 	if (asked->job.len)
 		TRY(adopt(making, tx, &adopted, err));
 	making->before = adopted.before;
+	making->is_within = adopted.is_within;
 	if (adopted.shared.job_id)
-		note_alone(making->pipeline, &adopted.shared);
+		note_log(making->pipeline, &adopted.shared);
 	if (adopted.is) {
 		asked->row.job_id = making->adopted_id = adopted.row.job_id;
 		return store_put_tracked_run(tx, &asked->row, err);
@@ -226,7 +241,7 @@ enum status pipeline_make_run(struct pipeline *pipeline, struct run_making *aske
 		return error_no_memory(err);
 	enum status status = writer_execute_then(pipeline, write_run, say_run, &making, err);
 	if (status != OK)
-		note_alone_again(pipeline, asked->job, &making.before);
+		note_log_again(pipeline, asked->job, &making.before);
 	buf_done(&making.document);
 	return status;
 }
@@ -244,6 +259,7 @@ struct changing {
 	struct job_transition transition; /* with a status */
 	struct told_row begun; /* where it was last said to train; start_ms 0: nowhere */
 	int64_t went_on_ms; /* when that was by what it logged; 0: as it was said */
+	bool is_outlived; /* nobody said it: one process ended the run, and another one went on */
 	int64_t resumed_ms; /* when it is said to go on; 0: it is not */
 };
 
@@ -272,13 +288,23 @@ static enum status add_inputs(
 	return run->inputs.ptr ? OK : error_no_memory(err);
 }
 
-static void change_alone(struct tracked_run_row *run, const struct run_change *asked)
+/* MLflow's client says the end before with it. */
+static bool goes_on(const struct run_change *asked)
 {
+	return span_equal(asked->status, TRACKED_RUNNING);
+}
+
+static void change_log(struct tracked_run_row *run, const struct run_change *asked)
+{
+	int64_t resumed_ms = asked->resumed_ms ? asked->resumed_ms : asked->now_ms;
+
+	if (run->log_lent_ms && !run->log_lent_until_ms && goes_on(asked))
+		run->log_lent_until_ms = resumed_ms;
 	if (asked->leaves_log && !run->log_is_shared) {
 		run->log_alone_ms = asked->end_ms;
 		run->log_alone_until_ms = 0;
 	} else if (run->log_alone_ms && !run->log_alone_until_ms) {
-		run->log_alone_until_ms = asked->resumed_ms ? asked->resumed_ms : asked->now_ms;
+		run->log_alone_until_ms = resumed_ms;
 	}
 }
 
@@ -291,10 +317,37 @@ static enum status change_row(
 	if (asked->status.len) {
 		run->status = asked->status;
 		run->end_ms = asked->end_ms;
-		change_alone(run, asked);
+		change_log(run, asked);
 	}
 	TRY(add_inputs(changing->arena, run, asked, err));
 	return store_put_tracked_run(tx, run, err);
+}
+
+static bool is_within(const struct json *document)
+{
+	for (const struct json *tag = json_first(json_get(document, "Tags")); tag; tag = json_next(tag))
+		if (span_equal(json_string_of(json_get(tag, "Key")), TRACKED_WITHIN_TAG))
+			return true;
+	return false;
+}
+
+/* It goes on, and no longer in the time of another job. The arena's. */
+static enum status bill_alone(
+	struct arena *arena, const struct run_change *asked, struct span *document, struct error *err)
+{
+	AUTO(json) parsed = NULL;
+	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
+
+	if (!goes_on(asked) || asked->is_relayed)
+		return OK;
+	TRY(json_parse(&parsed, *document, err));
+	if (!is_within(parsed) || !json_get(parsed, TRACKED_BILLED))
+		return OK;
+	json_remove(parsed, TRACKED_BILLED);
+	json_print(parsed, &text);
+	TRY(buf_status(&text, err));
+	*document = arena_copy(arena, buf_span(&text));
+	return document->ptr ? OK : error_no_memory(err);
 }
 
 static enum status change_document(
@@ -302,11 +355,13 @@ static enum status change_document(
 {
 	static const struct tracked_pairs none;
 	const struct run_change *asked = changing->asked;
+	struct span document = row->document;
 
 	buf_reset(&changing->document); /* after a commit that failed this runs again */
-	if (!asked->settings && !asked->tags)
+	TRY(bill_alone(changing->arena, asked, &document, err));
+	if (!asked->settings && !asked->tags && document.ptr == row->document.ptr)
 		return OK;
-	TRY(tracked_document_write(row->document, asked->settings ? asked->settings : &none,
+	TRY(tracked_document_write(document, asked->settings ? asked->settings : &none,
 		asked->tags ? asked->tags : &none, &changing->document, err));
 	row->document = buf_span(&changing->document);
 	row->modified_ms = asked->now_ms;
@@ -365,7 +420,11 @@ static enum status change_begun(const struct changing *changing, struct store_tx
 
 	if (!changing->went_on_ms)
 		return OK;
-	TRY(store_delete_told(tx, job_id, &begun, err));
+	if (changing->is_outlived)
+		begun = (struct told_row){
+			.status = SPAN("Training"), .message = SPAN(""), .reason = SPAN(""), .source = SOURCE_STATED};
+	else
+		TRY(store_delete_told(tx, job_id, &begun, err));
 	begun.start_ms = changing->went_on_ms;
 	return store_put_told(tx, job_id, &begun, err);
 }
@@ -393,6 +452,13 @@ static enum status read_begun(struct store_reader *reader, struct arena *arena, 
 	return OK;
 }
 
+/* Whether what it logged between two ends may say that it went on. *is_outlived: nobody else does. */
+static bool may_have_gone_on(const struct run_change *asked, int64_t begun_ms, int64_t ended_ms, bool *is_outlived)
+{
+	*is_outlived = asked->may_outlive && begun_ms <= ended_ms;
+	return ended_ms && ended_ms < asked->end_ms && (*is_outlived || begun_ms >= asked->end_ms);
+}
+
 /*
  * Its client dates the end; that it goes on is of our clock. Where they differ neither may come before what it follows. Decided in the writer's
  * turn: what was sent is then in the gaps that it makes smaller.
@@ -407,7 +473,9 @@ static enum status place(struct changing *changing, struct store_tx *tx, const s
 	changing->went_on_ms = changing->resumed_ms = 0; /* after a commit that failed this runs again */
 	changing->transition.time_ms = at_ms ? at_ms : asked->now_ms;
 	TRY(read_begun(reader, changing->arena, row->job_id, end_ms, &changing->begun, &ended_ms, err));
-	if (ended_ms && ended_ms < end_ms && changing->begun.start_ms >= end_ms)
+	bool may_go_on = is_end && may_have_gone_on(asked, changing->begun.start_ms, ended_ms, &changing->is_outlived);
+	bool is_its = ended_ms == changing->before.end_ms; /* and not what a scheduler says */
+	if (may_go_on && (is_its || !changing->is_outlived))
 		TRY(went_on_find(changing->pipeline, reader, row->name, ended_ms, end_ms, &changing->went_on_ms, err));
 	if (end_ms)
 		TRY(run_gap_take_back(tx, changing->arena, row->job_id, end_ms, err));
@@ -440,7 +508,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 		TRY(tracked_gap_cut(changing->pipeline, tx, changing->arena, &row, changing->resumed_ms, err));
 	TRY(change_row(changing, tx, &run, err));
 	TRY(change_document(changing, tx, &row, err));
-	note_alone(changing->pipeline, &run);
+	note_log(changing->pipeline, &run);
 	return OK;
 }
 
@@ -460,6 +528,7 @@ static enum status state(
 	bool is_end = phase_is_final(asked->secondary);
 	struct told_row begun;
 	int64_t ended_ms;
+	bool is_outlived;
 
 	changing->transition = (struct job_transition){.secondary = asked->secondary,
 		.message = SPAN(""),
@@ -469,7 +538,9 @@ static enum status state(
 		.first = write_change,
 		.context = changing};
 	TRY(read_begun(reader, changing->arena, row->job_id, 0, &begun, &ended_ms, err));
-	if (!is_end || (asked->end_ms && begun.start_ms >= asked->end_ms))
+	bool asks_log = asked->end_ms && (begun.start_ms >= asked->end_ms ||
+						 may_have_gone_on(asked, begun.start_ms, ended_ms, &is_outlived));
+	if (!is_end || asks_log)
 		TRY(log_end_await(changing->pipeline, asked->job, err));
 	return pipeline_add_transition(changing->pipeline, asked->job, asked->team, &changing->transition, NULL, err);
 }
@@ -502,7 +573,7 @@ enum status pipeline_change_run(struct pipeline *pipeline, struct store_reader *
 			status = state(&changing, reader, &row, err);
 	}
 	if (status != OK)
-		note_alone_again(pipeline, asked->job, &changing.before);
+		note_log_again(pipeline, asked->job, &changing.before);
 	buf_done(&changing.document);
 	return status;
 }

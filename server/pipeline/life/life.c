@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "model/jobs/by_hand.h"
 #include "model/metrics/stream_name.h"
+#include "pipeline/life/fault_window.h"
 #include "pipeline/life/log_end.h"
 #include "pipeline/life/pools.h"
 #include "pipeline/life/run_gap.h"
@@ -211,11 +212,16 @@ enum status life_read_known(struct pipeline *pipeline, struct store_reader *read
 static enum status name_fault(struct life *life, struct store_reader *reader, const struct life_decided *decided,
 	struct job_row *row, struct known_fault *fault, struct error *err)
 {
+	const struct history *history = &decided->by_hand.base;
 	struct job_row failed = *row;
+	struct fault_window window = {0};
 
 	if (failed.ended_ms < decided->known_end_ms)
 		failed.ended_ms = decided->known_end_ms;
-	TRY(known_fault_of_end(life->pipeline, reader, life->arena, &decided->by_hand.base, &failed, fault, err));
+	if (span_equal(failed.status, SPAN("Failed")))
+		TRY(fault_window_read(
+			life->pipeline, reader, life->arena, &failed, history, failed.ended_ms, &window, err));
+	TRY(known_fault_of_end(life->pipeline, reader, life->arena, history, &window, &failed, fault, err));
 	row->failure_reason = failed.failure_reason;
 	return OK;
 }

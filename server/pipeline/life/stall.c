@@ -7,13 +7,14 @@
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/alert/notices.h"
+#include "pipeline/life/fault_window.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
-#include "state/known_fault.h"
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
 #include "store/jobs.h"
+#include "store/transitions.h"
 
 void stall_note_commit(struct job_state *job, int64_t now_mono_ms)
 {
@@ -41,6 +42,22 @@ static struct incident_row row_of(const struct job_state *job, const struct inci
 		.incident = *incident};
 }
 
+/* Shortly before the silence: behind the last step alone there may be nothing yet. */
+static enum status find_fault(
+	const struct note *note, struct store_reader *reader, struct known_fault *fault, struct error *err)
+{
+	int64_t job_id = note->job->job_id, at_ms = (int64_t)note->row.incident.opened_ordinal;
+	struct history history = {.failure_reason = SPAN("")};
+	struct fault_window window;
+	struct job_row row;
+
+	TRY(store_read_job_by_id(reader, note->arena, job_id, &row, err));
+	TRY(store_read_transitions(reader, note->arena, job_id, &history.rows, &history.count, err));
+	TRY(fault_window_read(note->pipeline, reader, note->arena, &row, &history, at_ms, &window, err));
+	window.last_step_ms = INT64_MIN;
+	return known_fault_find(note->pipeline, reader, note->arena, job_id, &window, at_ms, fault, err);
+}
+
 static enum status write_note(void *context, struct store_tx *tx, struct error *err)
 {
 	struct note *note = context;
@@ -52,8 +69,7 @@ static enum status write_note(void *context, struct store_tx *tx, struct error *
 	if (is_gone)
 		return OK;
 	if (note->row.incident.kind == INCIDENT_STALL && note->row.incident.state == INCIDENT_OPEN) {
-		TRY(known_fault_find(note->pipeline, store_tx_reader(tx), note->arena, note->job->job_id, INT64_MIN,
-			(int64_t)note->row.incident.opened_ordinal, &fault, err));
+		TRY(find_fault(note, store_tx_reader(tx), &fault, err));
 		note->row.detail = fault.words;
 		note->row.facts = fault.facts;
 	}

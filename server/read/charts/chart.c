@@ -76,11 +76,14 @@ static enum status unpack_chunk(struct points_walk *walk, const struct series_vi
 static enum status read_chunk(const struct points_walk *walk, const struct series_view *series, uint64_t at,
 	struct arena *arena, struct chunk_row *row, struct error *err)
 {
+	bool is_step = walk->query->axis == AXIS_STEP;
 	struct chunk_row asked = {.job_id = walk->view->row.job_id,
 		.series_id = series->series_id,
 		.first_ordinal = at,
-		.first_ms = walk->query->from,
-		.last_ms = walk->query->to};
+		.first_step = is_step ? walk->query->from : INT64_MIN,
+		.last_step = is_step ? walk->query->to : INT64_MAX,
+		.first_ms = is_step ? INT64_MIN : walk->query->from,
+		.last_ms = is_step ? INT64_MAX : walk->query->to};
 
 	return walk->skips ? store_read_chunk_between(walk->reader, arena, &asked, row, err)
 			   : store_read_chunk(walk->reader, arena, asked.job_id, asked.series_id, at, row, err);
@@ -124,25 +127,57 @@ enum status points_walk_series(struct points_walk *walk, const struct stream_vie
 	return take_points(walk, stream, series, series->tail + skipped, series->tail_count - skipped, err);
 }
 
-enum status chart_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_view *view, const struct chart_query *query,
-	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
-		const struct point *point, int64_t x, struct error *err),
-	void *context, struct error *err)
+static bool may_have_points(const struct points_walk *walk, const struct series_view *series)
 {
-	AUTO(zstd) zstd = zstd_new();
-	struct points_walk walk = {reader, view, query, take, context, zstd, job_believed_first_ms(view), false};
-	struct point *points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
+	const struct chart_query *query = walk->query;
+	bool is_step = query->axis == AXIS_STEP;
+
+	if (!span_equal(series->metric, query->metric))
+		return false;
+	if (!walk->skips)
+		return true;
+	return (is_step ? series->min_step : series->min_ms) <= query->to &&
+	       (is_step ? series->max_step : series->max_ms) >= query->from;
+}
+
+static enum status each_point(struct points_walk *walk, struct arena *arena, struct error *err)
+{
+	AUTO(zstd) zstd = NULL;
+	const struct job_view *view = walk->view;
+	struct point *points = NULL;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		for (size_t j = 0; j < view->streams[i].series_count; j++) {
+			const struct series_view *series = &view->streams[i].series[j];
+			if (!may_have_points(walk, series))
+				continue;
+			if (!points) {
+				points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
+				walk->zstd = zstd = zstd_new();
+			}
+			if (!points || !zstd)
+				return error_no_memory(err);
+			TRY(points_walk_series(walk, &view->streams[i], series, 0, points, err));
+		}
+	return OK;
+}
+
+enum status chart_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, const struct chart_query *query, chart_take_point *take, void *context,
+	struct error *err)
+{
+	struct points_walk walk = {reader, view, query, take, context, NULL, job_believed_first_ms(view), false};
 
 	(void)pipeline;
-	if (!zstd || !points)
-		return error_no_memory(err);
-	for (size_t i = 0; i < view->stream_count; i++)
-		for (size_t j = 0; j < view->streams[i].series_count; j++)
-			if (span_equal(view->streams[i].series[j].metric, query->metric))
-				TRY(points_walk_series(
-					&walk, &view->streams[i], &view->streams[i].series[j], 0, points, err));
-	return OK;
+	return each_point(&walk, arena, err);
+}
+
+enum status chart_each_point_within(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	const struct chart_query *query, chart_take_point *take, void *context, struct error *err)
+{
+	struct points_walk walk = {reader, view, query, take, context, NULL, 0, true};
+
+	return each_point(&walk, arena, err);
 }
 
 /* ---- buckets ---- */

@@ -57,9 +57,12 @@ enum status chart_read_heat(struct pipeline *pipeline, struct store_reader *read
 /* Over all jobs of its run, by steps: those that a later job prints again are superseded. Streams of the view are of all of them. */
 enum { CHAIN_JOBS_MAX = 100 };
 
+typedef enum status chart_take_point(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err);
 /* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
 enum status chart_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_view *view, const struct chart_query *query,
-	enum status (*take)(void *context, const struct stream_view *stream, const struct series_view *series,
-		const struct point *point, int64_t x, struct error *err),
-	void *context, struct error *err) MUST_CHECK;
+	const struct job_view *view, const struct chart_query *query, chart_take_point *take, void *context,
+	struct error *err) MUST_CHECK;
+/* The same of AXIS_STEP or AXIS_TIME where the window is small: what is sealed outside it is not read. That some is missing is not noticed then. */
+enum status chart_each_point_within(struct store_reader *reader, struct arena *arena, const struct job_view *view,
+	const struct chart_query *query, chart_take_point *take, void *context, struct error *err) MUST_CHECK;

@@ -133,8 +133,7 @@ static void count_attempts(struct walk *walk)
 	}
 }
 
-/* Before the job is read: of a crash loop there may be hundreds that printed nothing. */
-static bool may_have_loss(struct pipeline *pipeline, const struct run_link *link)
+bool continuity_may_have_loss(struct pipeline *pipeline, const struct run_link *link)
 {
 	return link->has_series || view_has_live_points(pipeline, link->job);
 }
@@ -152,7 +151,7 @@ static enum status read_parts(struct pipeline *pipeline, struct store_reader *re
 	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
 	TRY(read_part(pipeline, reader, arena, job, &parts[first], err));
 	for (size_t i = at; parts[JOBS_BEFORE_MAX].stream && first && i-- > 0 && may_follow(links, i, at);) {
-		if (!may_have_loss(pipeline, &links[i]))
+		if (!continuity_may_have_loss(pipeline, &links[i]))
 			continue;
 		enum status status = read_part(pipeline, reader, arena, links[i].job, &parts[first - 1], err);
 		if (status == ERR_NOT_FOUND)
@@ -406,6 +405,11 @@ static void name_before(const struct judging *j, size_t at, size_t bad)
 		restart->before_job = part->view.row.name;
 }
 
+static int64_t began_ms(const struct walk *walk, size_t at)
+{
+	return walk->began_ms[walk->first + at + 1];
+}
+
 /* Of what differed, what began at this one's first step or behind it is as if it had not been. */
 static void leave_bad_out(struct judging *j, size_t at)
 {
@@ -417,6 +421,7 @@ static void leave_bad_out(struct judging *j, size_t at)
 		bad = j->bad[--j->bad_count];
 		if (is_newest)
 			name_before(j, at, bad);
+		j->restarts[at].undone_from_ms = began_ms(walk, bad);
 	}
 	for (int k = 0; k < FOLLOWED_COUNT && bad != at; k++)
 		continuity_put_before(&walk->series[k][at], &walk->series[k][bad], start_of(walk, bad));
@@ -435,6 +440,7 @@ static void find_taken_back(struct judging *j, size_t at)
 		if (!continuity_takes_back(bad, now, &j->restarts[at].judged))
 			continue;
 		name_before(j, at, j->bad[i]);
+		j->restarts[at].undone_from_ms = began_ms(j->walk, j->bad[i]);
 		j->bad_count = i;
 		return;
 	}
@@ -452,6 +458,7 @@ static enum status judge_one(
 	if (restart->judged.verdict == CONTINUITY_DIFFERS)
 		find_taken_back(j, at);
 	restart->takes_back = restart->before_attempt && restart->judged.verdict == CONTINUITY_CONTINUED;
+	restart->undone_to_ms = began_ms(walk, at);
 	TRY(continuity_settle(document, restart, arena, err));
 	if (restart->verdict == CONTINUITY_DIFFERS)
 		j->bad[j->bad_count++] = at;
@@ -503,6 +510,18 @@ static enum status judge(const struct walk *walk, size_t own_count, struct arena
 	return OK;
 }
 
+/* All that there are, the newest `limit`; of these the report has the newest `own_count`. */
+static enum status judge_all(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct walk *walk, size_t limit, size_t own_count, struct continuity_report *out, struct error *err)
+{
+	TRY(find_starts(pipeline, reader, arena, walk, err));
+	walk->restart_count = walk->start_count - 1 < limit ? walk->start_count - 1 : limit;
+	walk->first = walk->start_count - walk->restart_count - 1;
+	TRY(find_least_starts(arena, walk, err));
+	TRY(walk_all(pipeline, reader, arena, walk, err));
+	return judge(walk, own_count < walk->restart_count ? own_count : walk->restart_count, arena, out, err);
+}
+
 enum status continuity_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, size_t limit, struct continuity_report *out, struct error *err)
 {
@@ -521,14 +540,34 @@ enum status continuity_read(struct pipeline *pipeline, struct store_reader *read
 	out->left_out = all - own_count;
 	if (!own_count)
 		return OK; /* nothing is to be looked for in its points */
-	TRY(find_starts(pipeline, reader, arena, &walk, err));
-	walk.restart_count = walk.start_count - 1 < limit ? walk.start_count - 1 : limit;
-	walk.first = walk.start_count - walk.restart_count - 1;
-	TRY(find_least_starts(arena, &walk, err));
-	TRY(walk_all(pipeline, reader, arena, &walk, err));
-	TRY(judge(&walk, own_count, arena, out, err));
+	TRY(judge_all(pipeline, reader, arena, &walk, limit, own_count, out, err));
 	TRY(find_checkpoints(reader, arena, &walk, out, err));
 	find_from_steps(out);
+	return OK;
+}
+
+enum status continuity_read_undone(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct undone **out, size_t *count, bool *has_loss, struct error *err)
+{
+	struct continuity_report report = {.metric = SPAN("")};
+	struct walk walk = {.part_count = 0};
+	size_t attempts = 0;
+
+	*count = 0;
+	*out = arena_alloc(arena, CONTINUITY_RESTARTS_MAX * sizeof **out);
+	if (!*out)
+		return error_no_memory(err);
+	TRY(read_parts(pipeline, reader, arena, job, &walk, err));
+	*has_loss = walk.parts[walk.part_count - 1].stream != NULL;
+	for (size_t i = 0; i < walk.part_count; i++)
+		attempts += walk.parts[i].attempts;
+	if (!*has_loss || attempts < 3) /* a first one, one that differs, and one that takes it back */
+		return OK;
+	TRY(judge_all(pipeline, reader, arena, &walk, CONTINUITY_RESTARTS_MAX, CONTINUITY_RESTARTS_MAX, &report, err));
+	for (size_t i = 0; i < report.count; i++)
+		if (report.restarts[i].takes_back)
+			(*out)[(*count)++] =
+				(struct undone){report.restarts[i].undone_from_ms, report.restarts[i].undone_to_ms};
 	return OK;
 }
 

@@ -22,6 +22,8 @@ struct continuity_restart {
 	uint32_t before_attempt; /* that differed: this one goes on from before it, and is compared with that; 0 */
 	struct span before_job; /* whose attempt that is; "": the same job's */
 	bool takes_back; /* so the restart of before_attempt is undone */
+	int64_t undone_from_ms,
+		undone_to_ms; /* by the log: the first loss of what is as if it had not been, and of this one */
 	struct continuity judged;
 	enum continuity_verdict verdict; /* as judged, unless somebody knows better: */
 	bool is_by_hand;
@@ -43,6 +45,17 @@ enum status continuity_settle(const struct json *document, struct continuity_res
 
 enum status continuity_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, size_t limit, struct continuity_report *out, struct error *err) MUST_CHECK;
+
+/* Before the job is read: of a crash loop there may be hundreds that printed nothing. */
+struct run_link;
+bool continuity_may_have_loss(struct pipeline *pipeline, const struct run_link *link);
+
+/* What the restarts of the job, and of the jobs that it goes on with, took back. *has_loss false: it printed none, so nothing is known of it. */
+struct undone {
+	int64_t from_ms, to_ms; /* log times; without the latter */
+};
+enum status continuity_read_undone(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct undone **out, size_t *count, bool *has_loss, struct error *err) MUST_CHECK;
 
 /* A restart in the middle of an attempt: at to_ms the training printed the step on which it had ended again, so that no step fell back. */
 enum status continuity_read_at(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

@@ -17,7 +17,7 @@ struct points_walk {
 	void *context;
 	struct zstd *zstd;
 	int64_t origin_ms;
-	bool skips; /* chunks outside the window are not read at all; of AXIS_TIME. That one is missing is not noticed then */
+	bool skips; /* chunks outside the window are not read at all; of AXIS_STEP and AXIS_TIME. That one is missing is not noticed then */
 };
 
 /* From an ordinal on. points: room for CHUNK_MAX_POINTS. */

@@ -469,6 +469,26 @@ int64_t history_began_again_ms(const struct history *history)
 	return 0;
 }
 
+int64_t history_taken_up_ms(const struct history *history, int64_t until_ms)
+{
+	bool has_trained = false, is_broken = false;
+	int64_t taken_up_ms = INT64_MIN;
+
+	for (size_t i = 0; i < history->count && history->rows[i].start_ms <= until_ms; i++) {
+		struct span status = history->rows[i].status;
+		if (is_training(status)) {
+			taken_up_ms = is_broken ? history->rows[i].start_ms : taken_up_ms;
+			has_trained = true;
+			is_broken = false;
+		} else {
+			is_broken |=
+				span_equal(status, SPAN("Restarting")) || span_equal(status, SPAN("Interrupted")) ||
+				(has_trained && (phase_is_final(status) || phase_is_before(status, SPAN("Training"))));
+		}
+	}
+	return taken_up_ms;
+}
+
 /* Lines that are read by it must not have made it. */
 static bool is_said_beside_lines(const struct transition_row *row)
 {

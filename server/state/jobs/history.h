@@ -78,6 +78,8 @@ int64_t history_created_ms(const struct history *history, const struct job_row *
 uint32_t history_count_lives(const struct transition_row *rows, size_t count, bool *is_over);
 /* When it went on after its last end; 0: it never did. An end behind another end begins nothing. */
 int64_t history_began_again_ms(const struct history *history);
+/* The newest Training up to then that a status had broken off before (docs/goodput.md, "A break"); INT64_MIN: there is none. */
+int64_t history_taken_up_ms(const struct history *history, int64_t until_ms);
 /*
  * When its processes broke off and were started again, as somebody else than its lines says: each end, Restarting and Interrupted, and the
  * Training behind it. The newest ones, by time: `cap` at most, and half as many at least where there are more; returns how many.

@@ -172,6 +172,8 @@ struct job_state *job_state_new(const struct job_row *row)
 	atomic_init(&job->over_ms, INT64_MAX);
 	atomic_init(&job->alone_from_ms, INT64_MAX);
 	atomic_init(&job->alone_to_ms, INT64_MAX);
+	atomic_init(&job->lent_from_ms, INT64_MAX);
+	atomic_init(&job->lent_to_ms, INT64_MAX);
 	atomic_init(&job->gap_to_ms, INT64_MIN);
 	atomic_init(&job->life, 1);
 	atomic_init(&job->begins, 0);
@@ -202,12 +204,26 @@ void job_unref(struct job_state *job)
 		job_destroy(job);
 }
 
-bool job_note_alone(struct job_state *job, int64_t from_ms, int64_t until_ms)
+/* 0: there is none. */
+static bool note_time(atomic_llong *known, int64_t ms)
 {
-	int64_t from = from_ms ? from_ms : INT64_MAX, to = until_ms ? until_ms : INT64_MAX;
-	bool is_news = atomic_exchange(&job->alone_from_ms, from) != from;
+	int64_t now = ms ? ms : INT64_MAX;
 
-	return (atomic_exchange(&job->alone_to_ms, to) != to) | is_news;
+	return atomic_exchange(known, now) != now;
+}
+
+bool job_note_log(struct job_state *job, const struct tracked_run_row *run)
+{
+	bool is_news = note_time(&job->alone_from_ms, run->log_alone_ms);
+
+	is_news |= note_time(&job->alone_to_ms, run->log_alone_until_ms);
+	is_news |= note_time(&job->lent_to_ms, run->log_lent_until_ms);
+	return note_time(&job->lent_from_ms, run->log_lent_ms) | is_news;
+}
+
+bool job_log_is_lent(const struct job_state *job, int64_t ts_ms)
+{
+	return ts_ms >= atomic_load(&job->lent_from_ms) && ts_ms < atomic_load(&job->lent_to_ms);
 }
 
 bool job_add_stream(struct job_state *job, struct stream_state *stream)

@@ -30,6 +30,7 @@
 #include "state/streams/told_metrics.h"
 #include "store/jobs.h"
 #include "store/store.h"
+#include "store/tracked_runs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -236,6 +237,8 @@ struct job_state {
 	atomic_bool is_tracked; /* a tracker's run is in it */
 	/* Behind the first and up to the second no tracker tells what its log prints (store/tracked_runs.h); INT64_MAX: there is none. */
 	atomic_llong alone_from_ms, alone_to_ms;
+	/* From the first and before the second its log is of later runs, which are jobs of their own; INT64_MAX: there is none. */
+	atomic_llong lent_from_ms, lent_to_ms;
 	atomic_uint life; /* counts up when it goes on after an end; from 1 on at each start */
 	atomic_uint begins; /* of processes of its tracker that went on with its run, since the start */
 	atomic_llong began_ms; /* when it went on after its last end; 0: it never did */
@@ -303,8 +306,10 @@ struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id,
 void stream_state_free(struct stream_state *stream);
 /* With the lock; NULL: it has none of that name. */
 struct series_state *stream_find_series(struct stream_state *stream, struct span metric);
-/* As the row of its tracker's run has it. False: it is known. */
-bool job_note_alone(struct job_state *job, int64_t from_ms, int64_t until_ms);
+/* Whose its log is, as the row of its tracker's run has it. False: it is known. */
+bool job_note_log(struct job_state *job, const struct tracked_run_row *run);
+/* A line of that time was printed by another run: it says nothing of this job's values. */
+bool job_log_is_lent(const struct job_state *job, int64_t ts_ms);
 bool job_add_stream(struct job_state *job, struct stream_state *stream); /* takes it */
 struct stream_state *job_find_stream(struct job_state *job, struct span name); /* not counted: lives with the job */
 struct stream_state *job_stream_at(struct job_state *job, size_t index); /* NULL: there are not so many */

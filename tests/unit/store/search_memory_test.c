@@ -112,9 +112,9 @@ static void follow(struct harness *h)
 	harness_begin(h);
 	CHECK_OK(store_delete_job(h->tx, c.job_id, &err));
 	CHECK_OK(store_put_ranking(
-		h->tx, a.job_id, &(struct ranking_row){.metric = SPAN("loss"), .points = 1, .final = 9}, &err));
+		h->tx, a.job_id, &(struct ranking_row){.metric = SPAN("loss"), .mark = 1, .final = 9}, &err));
 	CHECK_OK(store_put_ranking(
-		h->tx, b.job_id, &(struct ranking_row){.metric = SPAN("loss"), .points = 1, .final = 8}, &err));
+		h->tx, b.job_id, &(struct ranking_row){.metric = SPAN("loss"), .mark = 1, .final = 8}, &err));
 	harness_commit(h);
 	check_optimizer(h, "sgd", "loss.final", "ba");
 }

@@ -171,7 +171,7 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 		" is_of_nobody, row_number() OVER (PARTITION BY signature ORDER BY first_ms, stream_id, first_line) AS place"
 		" FROM signature_hits WHERE job_id = ?1 AND last_ms >= ?2 AND first_ms <= ?3) AS h"
 		" JOIN streams AS r ON r.job_id = ?1 AND r.stream_id = h.stream_id WHERE h.place = 1"
-		" ORDER BY h.first_ms, h.stream_id",
+		" ORDER BY h.first_ms, h.stream_id, h.first_line",
 		err));
 	bind_numbers(&s, job_id, from_ms, to_ms);
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);

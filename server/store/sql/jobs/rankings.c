@@ -3,7 +3,7 @@
 #include "store/driver/statement.h"
 #include "store/job_facts.h"
 
-static const struct row_field fields[] = {FIELD(struct ranking_row, metric), FIELD(struct ranking_row, points),
+static const struct row_field fields[] = {FIELD(struct ranking_row, metric), FIELD(struct ranking_row, mark),
 	FIELD(struct ranking_row, best), FIELD(struct ranking_row, best_step), FIELD(struct ranking_row, final)};
 
 enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err)
@@ -22,8 +22,8 @@ enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct 
 	return statement_run(&s, err);
 }
 
-enum status store_read_ranked_points(
-	struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *points, struct error *err)
+enum status store_read_ranked_mark(
+	struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *mark, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
@@ -32,7 +32,7 @@ enum status store_read_ranked_points(
 	bind_i64(&s, job_id);
 	bind_text(&s, metric);
 	TRY(statement_step(&s, &has_row, err));
-	*points = has_row ? column_u64(&s) : 0;
+	*mark = has_row ? column_u64(&s) : 0;
 	return OK;
 }
 

@@ -95,11 +95,15 @@ enum status store_read_chunk_between(struct store_reader *reader, struct arena *
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		CHUNKS " AND first_ordinal >= ? AND last_ms >= ? AND first_ms <= ? ORDER BY first_ordinal LIMIT 1",
+		CHUNKS
+		" AND first_ordinal >= ? AND last_step >= ? AND first_step <= ? AND last_ms >= ? AND first_ms <= ?"
+		" ORDER BY first_ordinal LIMIT 1",
 		err));
 	bind_i64(&s, asked->job_id);
 	bind_i64(&s, asked->series_id);
 	bind_u64(&s, clamp(asked->first_ordinal));
+	bind_i64(&s, asked->first_step);
+	bind_i64(&s, asked->last_step);
 	bind_i64(&s, asked->first_ms);
 	bind_i64(&s, asked->last_ms);
 	return read_row(&s, arena, 0, out, err);

@@ -42,6 +42,8 @@ export class JobStore extends Store {
   private readonly newLines = new Batch<LinesEvent>(SHOW_MS, (events) => this.takeLines(events));
   private readonly newPoints = new Batch<PointsEvent>(SHOW_MS, (events) => this.takePoints(events.flatMap((event) => event.series)));
   private attempt = 0;
+  /** The server's sequence before anything of the job was asked for. */
+  private after: string | null = null;
   /** Two thousand nodes that begin at once are one request. */
   private readonly streamsSoon = new Soon(STREAMS_MS, () => void this.reloadStreams());
 
@@ -58,11 +60,12 @@ export class JobStore extends Store {
     );
   }
 
+  /** Also to try again: charts and the log have what they loaded at first, and hear of all that came after that. */
   async start(): Promise<void> {
-    const seq = await freshSeq();
+    this.after ??= await freshSeq();
     if (this.signal.aborted) return;
     this.problem.value = null;
-    setWant({ jobs: [this.name], kinds: ["points", "lines", "job", "incident", "backfill"], after: seq });
+    setWant({ jobs: [this.name], kinds: ["points", "lines", "job", "incident", "backfill"], after: this.after });
     await this.load();
   }
 

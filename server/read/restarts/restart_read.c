@@ -1,9 +1,10 @@
 /* What whoever starts a failed job again needs to know: whether it is due, from which checkpoint, without which machines. docs/restarts.md. */
-#include "read/restart_read.h"
+#include "read/restarts/restart_read.h"
 
 #include "base/json/json_read.h"
 #include "base/text/iso8601.h"
 #include "model/jobs/by_hand.h"
+#include "read/charts/continuity_read.h"
 #include "read/checkpoint_place.h"
 #include "read/checkpoints.h"
 #include "read/logs/lines.h"
@@ -57,26 +58,74 @@ static enum status read_run(struct restart *r, struct error *err)
 	return OK;
 }
 
+struct undone_times {
+	struct undone *items;
+	size_t count;
+};
+
+/* Of the newest job that printed a loss, and of those before it. What cannot be read undoes nothing. */
+static enum status read_undone(const struct restart *r, struct undone_times *out, struct error *err)
+{
+	bool has_loss = false;
+
+	out->count = 0;
+	for (size_t i = r->link_count; i-- > 0 && !has_loss;) {
+		if (!continuity_may_have_loss(r->pipeline, &r->links[i]))
+			continue;
+		enum status status = continuity_read_undone(
+			r->pipeline, r->reader, r->arena, r->links[i].job, &out->items, &out->count, &has_loss, err);
+		if (status == ERR_MEMORY || status == ERR_UNAVAILABLE)
+			return status;
+		if (status != OK)
+			out->count = 0;
+	}
+	return OK;
+}
+
+/* It holds a state that the training has turned away from; what somebody added is what he means. */
+static bool is_undone(const struct undone_times *undone, const struct checkpoint_row *row)
+{
+	for (size_t i = 0; i < undone->count; i++)
+		if (!row->is_by_hand && row->ts_ms >= undone->items[i].from_ms && row->ts_ms < undone->items[i].to_ms)
+			return true;
+	return false;
+}
+
+/* rows: the newest first. */
+static void take_checkpoint(struct restart *r, const struct undone_times *undone, size_t link,
+	const struct checkpoint_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count && r->checkpoint.step < 0; i++) {
+		bool is_taken_back = is_undone(undone, &rows[i]), is_out = is_taken_back || rows[i].is_denied;
+		if (!is_out) {
+			r->checkpoint = rows[i];
+			r->checkpoint_job = r->links[link].job;
+		} else if (r->passed_over.step < 0) {
+			r->passed_over = rows[i];
+			r->passed_over_job = r->links[link].job;
+			r->is_taken_back = is_taken_back;
+		}
+	}
+}
+
 static enum status read_checkpoint(struct restart *r, struct error *err)
 {
+	struct undone_times undone = {NULL, 0};
 	struct checkpoint_row *rows;
-	size_t count = 0;
+	size_t count;
 
 	r->checkpoint.step = r->passed_over.step = -1;
-	for (size_t i = r->link_count; i-- > 0 && !count;) {
-		TRY(checkpoints_read_all(r->reader, r->arena, r->links[i].job_id, INT64_MAX, 1, &rows, &count, err));
-		if (count && rows[0].is_denied) {
-			if (r->passed_over.step < 0) {
-				r->passed_over = rows[0];
-				r->passed_over_job = r->links[i].job;
-			}
-			TRY(checkpoints_read(
-				r->reader, r->arena, r->links[i].job_id, INT64_MAX, 1, &rows, &count, err));
-		}
+	TRY(read_undone(r, &undone, err));
+	for (size_t i = r->link_count; i-- > 0 && r->checkpoint.step < 0;) {
+		int64_t job_id = r->links[i].job_id;
+		TRY(checkpoints_read_all(r->reader, r->arena, job_id, INT64_MAX, 1, &rows, &count, err));
 		if (!count)
 			continue;
-		r->checkpoint = rows[0];
-		r->checkpoint_job = r->links[i].job;
+		take_checkpoint(r, &undone, i, rows, count);
+		if (r->checkpoint.step >= 0)
+			continue;
+		TRY(checkpoints_read(r->reader, r->arena, job_id, INT64_MAX, CHECKPOINTS_MAX, &rows, &count, err));
+		take_checkpoint(r, &undone, i, rows, count);
 	}
 	return OK;
 }
@@ -145,11 +194,13 @@ static enum status do_nothing(void *context, struct store_tx *tx, struct error *
 	return OK;
 }
 
-/* What extraction found in the last lines waits for the writer: a checkpoint that is stored a moment later would be missed. */
+/* What extraction found in the last lines waits for the writer: a checkpoint, or the fault that was the reason, would be missed. */
 enum status restart_read(struct restart *r, struct error *err)
 {
-	if (restart_is_extracted(&r->view))
+	if (restart_is_extracted(&r->view)) {
 		TRY(writer_execute(r->pipeline, do_nothing, NULL, err));
+		TRY(store_read_job_by_id(r->reader, r->arena, r->view.row.job_id, &r->view.row, err));
+	}
 	TRY(read_run(r, err));
 	TRY(read_checkpoint(r, err));
 	TRY(find_progress(r, err));
@@ -241,7 +292,7 @@ static void write_checkpoint(const struct restart *r, struct json_writer *w)
 	json_object_end(w);
 }
 
-/* The newest one of the run, where somebody says that nothing can go on from it. */
+/* The newest one of the run, where somebody says that nothing can go on from it, or a restart has taken it back. */
 static void write_passed_over(const struct restart *r, struct json_writer *w)
 {
 	if (r->passed_over.step < 0)
@@ -251,6 +302,8 @@ static void write_passed_over(const struct restart *r, struct json_writer *w)
 	json_put_span(w, "job", r->passed_over_job);
 	json_put_i64(w, "step", r->passed_over.step);
 	checkpoint_write_place(w, &r->passed_over);
+	if (r->is_taken_back)
+		json_put_bool(w, "taken_back", true);
 	json_object_end(w);
 }
 

@@ -28,6 +28,7 @@ struct restart {
 	struct span checkpoint_job;
 	struct checkpoint_row passed_over; /* newer than that, but nothing can go on from it; step -1: none */
 	struct span passed_over_job;
+	bool is_taken_back; /* of passed_over: a later restart undid its attempt (read/charts/continuity_read.h) */
 	size_t first; /* link: before it the run went another way (fork_from) */
 	size_t progress_link; /* of which, and when, the run's highest step was saved first */
 	int64_t progress_step, progress_ms; /* -1: none was */
