@@ -21,7 +21,8 @@ enum {
 	VERSION_LINE_BY_LINE = 8, /* no records over several lines, no lines in parts */
 	VERSION_NAMES_ALONE = 9, /* of what any line is read by, nothing about counters */
 	VERSION_LINES_ALONE = 10, /* points that were sent as such opened no attempts */
-	VERSION = 11
+	VERSION_WITHOUT_TOTALS = 11, /* what lines said of the number of the run's steps */
+	VERSION = 12
 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
@@ -66,6 +67,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	records_pack(&extractor->records, out);
 	partials_pack(&extractor->partials, out);
 	sent_pack(&extractor->sent, out);
+	formats_pack_totals(formats, out);
 }
 
 static bool is_step(int64_t step)
@@ -287,6 +289,8 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 		TRY(unpack_records(extractor, in, err));
 	if (version > VERSION_LINES_ALONE)
 		sent_unpack(&extractor->sent, in);
+	if (version > VERSION_WITHOUT_TOTALS)
+		formats_unpack_totals(&extractor->formats, in);
 	return in->has_failed ? damaged(err, "prefixes or bars") : OK;
 }
 

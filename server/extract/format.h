@@ -58,7 +58,7 @@ struct format {
 	uint8_t sample_len;
 	struct buf name; /* of the series in a match without a name: the last one, "" none */
 	struct step_seen step; /* the last one that it said */
-	int64_t said_total; /* of the run's steps; not packed: the next line says it again */
+	int64_t said_total; /* of the run's steps; 0: not said */
 };
 
 struct formats {
@@ -112,6 +112,8 @@ void step_seen_pack(const struct step_seen *seen, struct buf *out);
 void step_seen_unpack(struct step_seen *seen, struct unpacker *in);
 void formats_pack(const struct formats *formats, struct buf *out);
 enum status formats_unpack(struct formats *formats, struct unpacker *in, struct error *err) MUST_CHECK;
+void formats_pack_totals(const struct formats *formats, struct buf *out); /* of the formats above, in their order */
+void formats_unpack_totals(struct formats *formats, struct unpacker *in);
 /* Of a state that has one preset at most: *out is NULL when it has none. */
 enum status formats_unpack_choice(
 	struct formats *formats, struct unpacker *in, struct format **out, struct error *err) MUST_CHECK;

@@ -142,6 +142,21 @@ enum status formats_unpack(struct formats *formats, struct unpacker *in, struct 
 	return OK;
 }
 
+void formats_pack_totals(const struct formats *formats, struct buf *out)
+{
+	for (size_t i = 0; i < formats->count; i++)
+		pack_i64(out, formats->items[i]->said_total);
+}
+
+void formats_unpack_totals(struct formats *formats, struct unpacker *in)
+{
+	for (size_t i = 0; i < formats->count; i++) {
+		int64_t total = unpack_i64(in);
+		in->has_failed |= total < 0;
+		formats->items[i]->said_total = total;
+	}
+}
+
 enum status formats_unpack_choice(struct formats *formats, struct unpacker *in, struct format **out, struct error *err)
 {
 	int preset = unpack_preset(in);

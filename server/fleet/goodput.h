@@ -137,6 +137,15 @@ struct goodput {
 enum status goodput_find_stride(const struct goodput_point *points, size_t count, struct arena *arena, int64_t *stride,
 	struct error *err) MUST_CHECK;
 
+/* The median time of a step, by the points alone; 0: nobody knows. */
+enum status goodput_find_step_ms(const struct goodput_point *points, size_t count, struct arena *arena, double *step_ms,
+	struct error *err) MUST_CHECK;
+
+/* Is a status that broke the training off that of the restart whose first step is points[first]? It is a moment behind that step, and the
+ * steps go on beside it in time. */
+bool goodput_status_lags(
+	const struct goodput_point *points, size_t count, size_t first, int64_t status_ms, double step_ms);
+
 enum status goodput_derive(
 	const struct goodput_facts *facts, struct arena *arena, struct goodput *out, struct error *err) MUST_CHECK;
 

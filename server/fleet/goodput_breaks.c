@@ -187,6 +187,29 @@ static enum status break_off(struct goodput_deriving *d, const struct goodput_po
 	return OK;
 }
 
+/* The newest restart that steps alone tell of. */
+struct unsaid {
+	size_t first; /* its first point; 0: there is none */
+	size_t own_break;
+};
+
+/* A status that lags behind the first steps of a restart says what that was. False: it is another break. */
+static bool is_said_late(struct goodput_deriving *d, struct unsaid *unsaid, size_t taken_up)
+{
+	const struct goodput_facts *facts = d->facts;
+	size_t off = taken_up;
+
+	while (off && !facts->phases[off - 1].is_training)
+		off--;
+	int64_t off_ms = facts->phases[off].from_ms;
+	bool lags = unsaid->first &&
+		    goodput_status_lags(facts->points, facts->point_count, unsaid->first, off_ms, d->out->step_ms);
+	if (lags && !d->out->breaks[unsaid->own_break].cause.len)
+		d->out->breaks[unsaid->own_break].cause = cause_of(facts, off_ms, facts->phases[taken_up].from_ms);
+	unsaid->first = 0;
+	return lags;
+}
+
 /*
  * Which breaks there are between the points; the highest step before each. An attempt that begins while the status of its break still
  * stands settles that status: the training which follows it is no second break.
@@ -195,6 +218,7 @@ enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, 
 {
 	const struct goodput_facts *facts = d->facts;
 	size_t phase = 0, at = 1, settled = first_training(facts);
+	struct unsaid unsaid = {0};
 
 	*last_step = facts->points[0].step;
 	for (size_t i = 0; i + 1 < facts->point_count; i++) {
@@ -202,12 +226,15 @@ enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, 
 		struct goodput_start *start =
 			at < d->start_count && d->starts[at].first == i + 1 ? &d->starts[at++] : NULL;
 		size_t taken_up = find_taken_up(facts, &phase, settled, a->ts_ms, b->ts_ms);
-		if (taken_up < facts->phase_count)
+		bool is_taken_up = taken_up < facts->phase_count, is_told = is_taken_up;
+		if (is_taken_up)
 			settled = taken_up;
-		else if (start && phase_at(facts, b->ts_ms) > settled)
+		else if (start && (is_told = phase_at(facts, b->ts_ms) > settled))
 			settled = phase_at(facts, b->ts_ms);
-		if (start || taken_up < facts->phase_count)
+		if (start || (is_taken_up && !is_said_late(d, &unsaid, taken_up)))
 			TRY(break_off(d, a, b, *last_step, start, err));
+		if (start)
+			unsaid = (struct unsaid){is_told ? 0 : i + 1, start->own_break};
 		*last_step = start ? b->step : goodput_most(*last_step, b->step);
 	}
 	return OK;

@@ -4,9 +4,6 @@
  */
 #include "fleet/goodput_derive.h"
 
-/* Steps are late only beyond this: times of lines are often of whole seconds. */
-enum { LATE_MS = 2000 };
-
 /* ---- pieces ---- */
 
 static enum status add_piece(
@@ -58,13 +55,6 @@ static enum status add_marked(struct goodput_deriving *d, int64_t from_ms, int64
 	return add_piece(d, to_ms, bucket, NO_BREAK, err);
 }
 
-static bool is_late(const struct goodput_deriving *d, int64_t taken_ms, int64_t steps)
-{
-	int64_t expected_ms = goodput_time_of(d, steps);
-
-	return taken_ms - expected_ms > goodput_most(goodput_most(goodput_time_of(d, 1), expected_ms / 4), LATE_MS);
-}
-
 /* What lies between two printed steps of one attempt. */
 static enum status add_interval(struct goodput_deriving *d, const struct goodput_point *a,
 	const struct goodput_point *b, int64_t from_step, struct error *err)
@@ -75,7 +65,7 @@ static enum status add_interval(struct goodput_deriving *d, const struct goodput
 	enum goodput_bucket bucket;
 	size_t last = d->mark;
 
-	if (d->out->step_ms > 0 && (is_marked || is_late(d, taken_ms, steps)))
+	if (d->out->step_ms > 0 && (is_marked || goodput_is_late(d->out->step_ms, taken_ms, steps)))
 		work_ms = goodput_least(taken_ms, goodput_time_of(d, steps));
 	bool is_hang = is_marked && goodput_find_wait(d, &last, a, b, &bucket, &wait_ms) &&
 		       goodput_is_hang(d, bucket, wait_ms, true);
@@ -125,7 +115,7 @@ static int64_t told_to_end_ms(const struct goodput_deriving *d, int64_t last_ms)
 static enum status add_rest(struct goodput_deriving *d, int64_t last_ms, struct error *err)
 {
 	int64_t taken_ms = told_to_end_ms(d, last_ms) - last_ms, expected_ms = goodput_time_of(d, d->stride);
-	bool late = d->out->step_ms > 0 && is_late(d, taken_ms, d->stride);
+	bool late = d->out->step_ms > 0 && goodput_is_late(d->out->step_ms, taken_ms, d->stride);
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];

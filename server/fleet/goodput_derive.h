@@ -76,6 +76,9 @@ enum status goodput_take_stride(struct goodput_deriving *d, struct error *err);
 /* How long so many steps take undisturbed. */
 int64_t goodput_time_of(const struct goodput_deriving *d, int64_t steps);
 
+/* Did they take longer than steps do, by more than jitter? */
+bool goodput_is_late(double step_ms, int64_t taken_ms, int64_t steps);
+
 /* Does a phase that is no training reach into it? Asked in the order of time; *PHASE goes along. */
 bool goodput_is_crossed(const struct goodput_facts *facts, size_t *phase, int64_t from_ms, int64_t to_ms);
 

@@ -7,6 +7,10 @@
 #define WEIGHT_MAX (1LL << 32)
 /* What is behind a line of an evaluation or a checkpoint may be so long, if the job's others were short. */
 enum { MARKED_MS = 15 * 60 * 1000 };
+/* Steps are late only beyond this: times of lines are often of whole seconds. */
+enum { LATE_MS = 2000 };
+/* So far behind the first step of a restart its status may stand. */
+enum { LAG_MS = 60 * 1000 };
 
 /* ---- which points made a step ---- */
 
@@ -177,11 +181,52 @@ enum status goodput_take_stride(struct goodput_deriving *d, struct error *err)
 			     : goodput_find_stride(d->facts->points, d->facts->point_count, d->arena, &d->stride, err);
 }
 
-int64_t goodput_time_of(const struct goodput_deriving *d, int64_t steps)
+static int64_t time_of(double step_ms, int64_t steps)
 {
-	double ms = d->out->step_ms * (double)steps;
+	double ms = step_ms * (double)steps;
 
 	return ms < 9e15 ? llround(ms) : (int64_t)9e15;
+}
+
+int64_t goodput_time_of(const struct goodput_deriving *d, int64_t steps)
+{
+	return time_of(d->out->step_ms, steps);
+}
+
+bool goodput_is_late(double step_ms, int64_t taken_ms, int64_t steps)
+{
+	int64_t expected_ms = time_of(step_ms, steps);
+
+	return taken_ms - expected_ms > goodput_most(goodput_most(time_of(step_ms, 1), expected_ms / 4), LATE_MS);
+}
+
+enum status goodput_find_step_ms(
+	const struct goodput_point *points, size_t count, struct arena *arena, double *step_ms, struct error *err)
+{
+	const struct goodput_facts facts = {.points = points, .point_count = count};
+	struct goodput out = {0};
+	struct goodput_deriving d = {.facts = &facts, .arena = arena, .out = &out};
+
+	TRY(goodput_find_pace(&d, err));
+	*step_ms = out.step_ms;
+	return OK;
+}
+
+bool goodput_status_lags(
+	const struct goodput_point *points, size_t count, size_t first, int64_t status_ms, double step_ms)
+{
+	const struct goodput_point *b = &points[first];
+
+	if (step_ms <= 0 || status_ms <= b->ts_ms || status_ms - b->ts_ms > LAG_MS)
+		return false;
+	for (size_t i = first + 1; i < count && b->ts_ms <= status_ms; i++) {
+		const struct goodput_point *a = b;
+		b = &points[i];
+		if (!is_same_attempt(a, b) || b->step < a->step ||
+			goodput_is_late(step_ms, b->ts_ms - a->ts_ms, b->step - a->step))
+			return false;
+	}
+	return b->ts_ms > status_ms;
 }
 
 /* ---- what lies behind a line ---- */

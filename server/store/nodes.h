@@ -60,7 +60,7 @@ struct node_straggler {
 	struct span host;
 	int64_t job_id;
 	int64_t opened_ms;
-	int64_t steps; /* from the first to the last one that was slow */
+	int64_t steps; /* from the first one that was slow to the last, or the job's newest if it has not caught up */
 };
 enum status store_read_node_stragglers(struct store_reader *reader, struct arena *arena, int64_t from_ms, size_t limit,
 	struct node_straggler **out, size_t *count, struct error *err) MUST_CHECK;

@@ -108,3 +108,44 @@ def test_steps_between_two_restartings_are_two_breaks_in_any_order(server):
     agree(server, jobs, [("Training", 0), ("Restarting", 510), ("Training", 610), ("Restarting", 1020), ("Training", 1110), ("Completed", 1360)], {
         "attempts": 3, "billable": 1360, "cost": 45.33, "lost": 12.33, "breaks": [(10, 110), (5, 110)],
         "seconds": {"productive": 980, "redone": 150, "restart": 220, "idle": 10}})
+
+
+LAGGING = {"interrupted": ["Interrupted"], "starting": ["Starting"], "failed": ["Failed", "Starting"]}
+
+
+@pytest.mark.parametrize("lag_ms", [1, 500, 2_000, 21_000])
+def test_a_status_that_lags_behind_the_first_steps_is_that_of_their_restart(server, lag_ms):
+    """60 steps of 4 s, and 120 s later 41 to 100 again: the status of that comes behind step 41, while the next ones are made in time. By hand: 20
+    steps lost, 120 s of restart; what the late status covers up to the next step is not made better. Of the last job the training broke off twice:
+    its status comes in time for a second break, from which it goes on half a minute later."""
+    first_ms = T0 + 60 * 4_000 + 124_000
+    before = [line(T0 + 4_000 * n, f"step: {n} loss: 2.5") for n in range(1, 61)]
+    behind = [line(first_ms + 4_000 * (n - 41), f"step: {n} loss: 2.5") for n in range(41, 101)]
+    cut = lag_ms // 4_000 + 1
+    again = [line(first_ms + lag_ms + 34_000 + 4_000 * (n - cut), f"step: {n + 41} loss: 2.5") for n in range(cut, 60)]
+    say = lambda job, status, at_ms: server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": status, "time_ms": at_ms})
+    jobs = {**{order: ["Restarting"] for order in ("before", "between", "after")}, **LAGGING, "twice": ["Restarting"]}
+    for job, statuses in jobs.items():
+        resources = {**DOCUMENT["ResourceConfig"], "InstanceCount": 2}
+        assert server.post("/api/v1/jobs", json={**DOCUMENT, "TrainingJobName": job, "ResourceConfig": resources}).status == 201
+        late = [("Training", T0), *((status, first_ms + lag_ms + n) for n, status in enumerate(statuses)), ("Completed", first_ms + 59 * 4_000 + 40_000)]
+        rest = again if job == "twice" else behind[cut:]
+        steps = [lambda job=job, lines=lines: server.send(job, lines) for lines in (before + behind[:cut], rest)]
+        told = [lambda job=job, one=one: say(job, *one) for one in late]
+        for act in {"before": told + steps, "after": steps + told}.get(job, [told[0], steps[0], *told[1:-1], steps[1], told[-1]]):
+            act()
+    server.wait_for_extraction()
+    expected = {job: (2, [(20, 120, "spot interruption" if job == "interrupted" else "unknown")]) for job in jobs}
+    second_s = (lag_ms + 34_000 - 4_000 * (cut - 1)) / 1000  # from the last step before the status; it stands up to the next one
+    expected["twice"] = (3, [(20, 120, "unknown"), (0, second_s, "unknown")])
+
+    def found_of(job):
+        breaks = server.get(f"/api/v1/jobs/{job}/goodput").body["breaks"]
+        return server.get(f"/api/v1/jobs/{job}").body["attempts"], [(one["lost_steps"], one["restart_seconds"], one["cause"]) for one in breaks]
+
+    def found():
+        return {job: found_of(job) for job in jobs}
+    try:
+        wait_until(lambda: found() == expected, timeout=20)
+    except AssertionError:
+        assert found() == expected

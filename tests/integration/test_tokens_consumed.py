@@ -60,6 +60,20 @@ def test_by_samples(server):
     assert found["per_day"] == pytest.approx(16 * 2048 * 1440)
 
 
+def test_the_steps_that_the_log_alone_tells(server):
+    """400 steps of 64 sequences of 2048 tokens; of the other job a budget is said, and cannot be read."""
+    batch = {"global_batch_size": 64, "seq_length": 2048}
+    announce(server, batch)
+    announce(server, {**batch, "train_tokens": "many"}, "other")
+    for job in ("j", "other"):
+        server.send(job, steps(1, 300, "step {n}/400 loss: 2.5"))
+    found = wait_until(lambda: (one := tokens(server))["budget"] and one, what="how many steps there are: that is kept a moment after the lines")
+    assert (found["budget"], found["consumed"]) == (400 * 64 * 2048, 300 * 64 * 2048)
+    assert found["from"]["budget"] == "total_steps (the log's step/total) * tokens_per_step"
+    assert found["eta_ms"] == T0 + 299 * MINUTE_MS + 100 * MINUTE_MS
+    assert server.get("/api/v1/jobs/other").body["total_steps"] == 400 and tokens(server, "other")["budget"] is None
+
+
 def test_what_was_made_again_is_consumed_once(server):
     """Steps 1 to 100 in 99 minutes, ten minutes of nothing, then 81 to 120: 120 steps in 99 + 10 + 39 minutes."""
     announce(server, {"global_batch_size": 8, "seq_length": 1024})

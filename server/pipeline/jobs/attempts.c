@@ -70,6 +70,22 @@ static bool is_told(const struct attempt *told, size_t count, bool *is_seen, int
 	return true;
 }
 
+/* Or is it that of the next status, which lags behind its first steps? It began with these. */
+static bool is_told_late(struct attempt *told, size_t count, bool *is_seen, const struct attempt_points *points,
+	size_t first, double step_ms)
+{
+	size_t at = 1;
+
+	while (at < count && told[at].start_ms <= points->items[first].ts_ms)
+		at++;
+	if (at >= count || is_seen[at] ||
+		!goodput_status_lags(points->items, points->count, first, told[at].start_ms, step_ms))
+		return false;
+	is_seen[at] = true;
+	told[at].start_ms = points->items[first].ts_ms;
+	return true;
+}
+
 static enum status describe(struct arena *arena, const struct attempt_points *points, size_t at, int64_t first_step,
 	struct attempt *out, struct error *err)
 {
@@ -95,8 +111,10 @@ static enum status add_logged(struct arena *arena, const struct attempt_points *
 	struct attempt *out, size_t told_count, size_t *count, struct error *err)
 {
 	int64_t start_ms = points->count ? points->items[0].ts_ms : 0;
+	double step_ms;
 	size_t at = 0;
 
+	TRY(goodput_find_step_ms(points->items, points->count, arena, &step_ms, err));
 	if (!told_count)
 		out[(*count)++] = (struct attempt){start_ms, 0, SPAN(""), SPAN("")};
 	for (uint32_t number = 2; number <= points->attempts; number++) {
@@ -105,7 +123,8 @@ static enum status add_logged(struct arena *arena, const struct attempt_points *
 		start_ms = at < points->count ? points->items[at].ts_ms : start_ms;
 		if (told_count && start_ms < out[0].start_ms)
 			start_ms = out[0].start_ms;
-		if (start_ms >= until_ms || is_told(out, told_count, is_seen, start_ms))
+		if (start_ms >= until_ms || is_told(out, told_count, is_seen, start_ms) ||
+			(at < points->count && is_told_late(out, told_count, is_seen, points, at, step_ms)))
 			continue;
 		struct attempt *one = &out[(*count)++];
 		*one = (struct attempt){.start_ms = start_ms};

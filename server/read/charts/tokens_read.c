@@ -6,6 +6,7 @@
 #include "read/charts/main_series.h"
 #include "read/charts/run_inputs.h"
 #include "read/view.h"
+#include "store/job_facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -101,6 +102,29 @@ static struct span keep(struct arena *arena, const char *text)
 	return *text ? arena_copy(arena, span_from(text)) : SPAN("");
 }
 
+/* Where no setting says how many steps there are, the log may: "12/500". A budget that cannot be read is another one than that of the
+ * steps. */
+static enum status find_budget(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	const struct inputs *inputs, struct tokens_consumed *out, struct error *err)
+{
+	const struct input_value *budget = &inputs->items[INPUT_TOKEN_BUDGET],
+				 *each = &inputs->items[INPUT_TOKENS_PER_STEP];
+	struct job_progress progress;
+	char from[TOKENS_FROM_BYTES];
+
+	out->budget = budget->value > 0 ? budget->value : NAN;
+	out->budget_from = keep(arena, budget->from);
+	if (budget->value > 0 || *inputs->not_understood || !(each->value > 0))
+		return OK;
+	TRY(store_read_progress(reader, arena, job_id, &progress, err));
+	if (progress.total_steps <= 0)
+		return OK;
+	snprintf(from, sizeof from, "total_steps (%.*s) * tokens_per_step", SPAN_ARGS(progress.total_from));
+	out->budget = (double)progress.total_steps * each->value;
+	out->budget_from = keep(arena, from);
+	return OK;
+}
+
 enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *job, struct tokens_consumed *out, struct error *err)
 {
@@ -111,11 +135,8 @@ enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, 
 	*out = (struct tokens_consumed){.budget = NAN, .first = NAN, .last = NAN};
 	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(tokens_read_meter(pipeline, reader, arena, &view, &inputs, &meter, err));
-	const struct input_value *budget = &inputs->items[INPUT_TOKEN_BUDGET];
-	if (budget->value > 0)
-		out->budget = budget->value;
+	TRY(find_budget(reader, arena, job->job_id, inputs, out, err));
 	set_consumption(&meter, out);
-	out->budget_from = keep(arena, budget->from);
 	out->from = keep(arena, meter.from);
 	out->not_understood = keep(arena, inputs->not_understood);
 	return out->budget_from.ptr && out->from.ptr && out->not_understood.ptr ? OK : error_no_memory(err);

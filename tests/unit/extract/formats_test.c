@@ -584,6 +584,20 @@ TEST(several_formats_go_on_after_a_restart_as_without_it)
 	CHECK(span_equal(buf_span(&b), buf_span(&a)));
 }
 
+TEST(what_a_line_said_of_the_number_of_steps_is_known_after_a_restart)
+{
+	AUTO_DONE(stream) s = auto_stream();
+
+	for (int step = 1; step < 20; step++) {
+		char text[80];
+		snprintf(text, sizeof text, "step %d/400 loss: 2.%d", step, 50 - step);
+		feed(&s, text);
+	}
+	CHECK_INT(extractor_total(s.extractor), 400);
+	restart(&s);
+	CHECK_INT(extractor_total(s.extractor), 400);
+}
+
 /* The step that stands on the line is found by the rules of the preset that knows it, whoever else has been heard. */
 TEST(stray_lines_do_not_change_where_the_steps_of_definitions_stand)
 {

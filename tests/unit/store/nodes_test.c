@@ -4,6 +4,7 @@
 #include "store/alerts.h"
 #include "store/faults.h"
 #include "store/hosts_by_hand.h"
+#include "store/job_facts.h"
 #include "store/nodes.h"
 #include "store/stream_hosts.h"
 #include "store/streams.h"
@@ -45,6 +46,29 @@ static void charge(struct harness *h, int64_t job_id, const char *host, int64_t 
 		.cleared = span_from(cleared)};
 
 	CHECK_OK(store_put_node_fault(h->tx, &row, &err));
+}
+
+static int64_t slow_steps(struct harness *h)
+{
+	struct node_straggler *rows;
+	size_t count;
+
+	CHECK_OK(store_read_node_stragglers(store_tx_reader(h->tx), h->arena, 0, 10, &rows, &count, &err));
+	CHECK_INT(count, 1);
+	return rows[0].steps;
+}
+
+static void end_incidents(struct harness *h, int64_t job_id)
+{
+	struct incident_row *rows;
+	struct incident_news news;
+	size_t count;
+
+	CHECK_OK(store_read_first_incidents(store_tx_reader(h->tx), h->arena, job_id, 10, &rows, &count, &err));
+	for (size_t i = 0; i < count; i++) {
+		rows[i].incident.state = INCIDENT_RECOVERED;
+		CHECK_OK(store_put_incident(h->tx, &rows[i], &news, &err));
+	}
 }
 
 TEST(machines_are_found_over_all_jobs)
@@ -159,5 +183,24 @@ TEST(faults_of_one_line_are_one_when_they_come_to_one_machine)
 	CHECK_INT(count_faults(&h, "n1"), 2);
 	CHECK_INT(count_faults(&h, ""), 3);
 	CHECK_SPAN(present, SPAN("n3"));
+	harness_done(&h);
+}
+
+TEST(a_stream_that_has_not_caught_up_is_slow_to_the_newest_step_of_the_job)
+{
+	struct harness h = harness_new();
+	const struct summary_row newest = {
+		.metric = SPAN("gpu_utilization_percent"), .unit = SPAN(""), .summary = {.count = 1, .last_step = 90}};
+	const struct job_counts counts = {0};
+
+	harness_begin(&h);
+	int64_t a = harness_job(&h, "a");
+	put_stream(&h, a, "algo-2", "n2", 20);
+	CHECK_INT(slow_steps(&h), 20);
+	CHECK_OK(store_put_summaries(h.tx, a, &counts, &newest, 1, &err));
+	CHECK_INT(slow_steps(&h), 80);
+	end_incidents(&h, a);
+	CHECK_INT(slow_steps(&h), 20);
+	harness_commit(&h);
 	harness_done(&h);
 }

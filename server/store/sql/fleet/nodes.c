@@ -1,3 +1,4 @@
+#include "model/incident.h"
 #include "store/columns/case_fold.h"
 #include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
@@ -261,11 +262,14 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 
 	/* 11: INCIDENT_STRAGGLER, as in the index */
 	TRY(statement_open(&s, reader,
-		"SELECT h.host, i.job_id, i.opened_ms, i.last_step - i.first_step FROM incidents AS i INDEXED BY"
-		" incidents_stragglers JOIN jobs AS j ON j.job_id = i.job_id JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND h.number = (SELECT max(b.number)"
+		"SELECT h.host, i.job_id, i.opened_ms, CASE WHEN (i.state = ? OR i.closed_why = ?) AND s.last_step > i.last_step"
+		" THEN s.last_step ELSE i.last_step END - i.first_step FROM incidents AS i INDEXED BY"
+		" incidents_stragglers LEFT JOIN summaries AS s ON s.job_id = i.job_id AND s.metric = i.metric JOIN jobs AS j ON j.job_id = i.job_id JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND h.number = (SELECT max(b.number)"
 		" FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = i.stream_id AND b.from_ms <= i.opened_ms)"
 		" WHERE i.kind = 11 AND i.opened_ms >= ? AND h.is_shared = 0 LIMIT ?",
 		err));
+	bind_i64(&s, INCIDENT_OPEN);
+	bind_i64(&s, INCIDENT_CLOSED_WITH_JOB);
 	bind_i64(&s, from_ms);
 	bind_i64(&s, (int64_t)limit);
 	return rows_read(&s, arena, ROWS(fields, struct node_straggler), out, count, err);
