@@ -207,20 +207,11 @@ def test_many_that_are_set_are_each_what_it_is(server):
         assert (row.get("from") == "by_hand", "worked_out" in row and row["worked_out"] is None) == (row["step"] % 30 != 0, row["step"] % 10 == 5), row
 
 
-def test_one_beyond_the_newest_step_is_refused(server):
-    """It prints each tenth step and came to 160, so that 170 is the first that it would have printed. A log without steps refuses none."""
+def test_one_beyond_the_newest_line_is_taken(server):
+    """The lines end at 160, since shipping ended: the machine went on, and saved at 5000."""
     send(server, broken_off())
-    at = {"ts_ms": 1_767_225_600_000, "why": "x"}
-    for place in ("1:171", "2:171", "1:5000"):
-        reply = set_right(server, at, place, 422).body
-        assert reply["field"] == f"by_hand.checkpoints.{place}" and "its newest step is 160, and it prints each 10" in reply["detail"]
-    assert server.get("/api/v1/jobs/j/continuity").body["restarts"][0]["newest_checkpoint_step"] == 85
-    for place in ("1:170", "2:165"):
-        set_right(server, at, place)
-        set_right(server, None, place)
-    server.send("stepless", [line(1_767_225_600_000 + n * MINUTE_MS, f"loss: {2 + n % 7 / 10}") for n in range(20)])
-    server.wait_for_extraction()
-    set_right(server, at, "1:5000", job="stepless")
+    set_right(server, {"ts_ms": 1_767_225_600_000, "why": "sm-ship died; /checkpoints/5000 is there"}, "2:5000")
+    assert (2, 5000) in brief(checkpoints(server)["checkpoints"])
 
 
 def test_who_set_it_is_kept_and_carried(make_server):
