@@ -21,6 +21,16 @@ double fit_shards(const struct fit_setup *f)
 	return f->data * f->context / f->replicas;
 }
 
+bool fit_is_whole(double degree)
+{
+	return isnan(degree) || (degree >= 1 && degree == floor(degree));
+}
+
+bool fit_has_whole_copies(const struct fit_setup *f)
+{
+	return fit_is_whole(f->data) && fit_is_whole(f->has_groups_of_data ? f->data / f->replicas : fit_shards(f));
+}
+
 void fit_work_out(const struct fit_setup *f, struct fit *out)
 {
 	double each = f->parameters / (f->tensor * f->pipeline), shards = fit_shards(f);

@@ -14,6 +14,7 @@ struct fit_setup {
 	double parameters; /* of the whole model; NaN: not known, as below */
 	double hidden, layers, heads, sequence, micro_batch;
 	double tensor, pipeline, context, data; /* degrees */
+	bool has_groups_of_data; /* a copy's ranks are of data parallelism alone; else those of context parallelism divide, too */
 	double replicas; /* whole copies that data parallelism keeps of what it shards: 1, unless shards stay within a group */
 	double parameter_bytes, gradient_bytes,
 		optimizer_bytes; /* of one parameter: 2, 2, 12 in mixed precision with Adam */
@@ -31,4 +32,7 @@ struct fit {
 
 /* Ranks that what is sharded is spread over. Those of one context parallel group share it, too. */
 double fit_shards(const struct fit_setup *setup);
+/* Has each copy a whole number of ranks? As long as one of the degrees is not known, yes. */
+bool fit_has_whole_copies(const struct fit_setup *setup);
+bool fit_is_whole(double degree); /* 1 or more; what is not known is, too */
 void fit_work_out(const struct fit_setup *setup, struct fit *out);

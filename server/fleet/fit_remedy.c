@@ -37,8 +37,7 @@ static bool change(struct fit_setup *f, enum fit_change change, double ranks_per
 	case FIT_DOUBLE_TENSOR:
 		f->tensor *= 2;
 		f->data /= 2;
-		return f->tensor <= ranks_per_node && f->data >= f->replicas && fmod(f->data, f->replicas) == 0 &&
-		       fmod(f->heads, f->tensor) == 0;
+		return f->tensor <= ranks_per_node && fit_has_whole_copies(f) && fmod(f->heads, f->tensor) == 0;
 	default:
 		return false;
 	}

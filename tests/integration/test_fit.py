@@ -129,6 +129,9 @@ def test_torchtitan_beyond_its_degrees(shared_server):
     assert half["formulas"]["gradients"] == "parameters / (tensor_parallel * pipeline_parallel) * bytes_of_a_gradient / sharded_over"
     other, taken = states(shared_server, {**TITAN, "parallelism.data_parallel_shard_degree": "16"})  # of 64
     assert taken == (None, None, None) and "data_parallel" in other["unknown"]
+    other, taken = states(shared_server, {**TITAN, "parallelism.tensor_parallel_degree": "8", "parallelism.context_parallel_degree": "4",
+                                          "parallelism.data_parallel_replicate_degree": "4"})  # 2 of data: no part of a context parallel group is a copy
+    assert taken == (None, None, None) and "data_parallel" in other["unknown"]
     piped = {**TITAN, "parallelism.pipeline_parallel_degree": "4", "parallelism.tensor_parallel_degree": "2"}
     got, taken = states(shared_server, piped)
     assert taken == (None, None, None) and got["not_understood"] == ["parallelism.fsdp_reshard_after_forward"]
@@ -158,6 +161,8 @@ def test_activations_of_torchtitan_are_in_16_bits(shared_server):
     ({"use_megatron_fsdp": "True", "data_parallel_sharding_strategy": "optim_grads_params", "num_distributed_optimizer_instances": "2"},
         (2e9 / 4, 2e9 / 4, 12e9 / 4)),
     ({"use_distributed_optimizer": "True", "num_distributed_optimizer_instances": "4"}, (2e9, 2e9, 12e9 / 2)),
+    ({"use_distributed_optimizer": "True", "num_distributed_optimizer_instances": "4", "context_parallel_size": "4"}, (2e9, 2e9, 12e9 / 2)),  # 2 x 4 ranks / 4
+    ({"use_distributed_optimizer": "True", "num_distributed_optimizer_instances": "16", "context_parallel_size": "4"}, (2e9, 2e9, None)),
     ({"use_distributed_optimizer": "True", "data_parallel_sharding_strategy": "optim_grads_params", "use_megatron_fsdp": "False"}, (2e9, 2e9, 12e9 / 8)),
 ])
 def test_what_megatrons_fsdps_shard(shared_server, flags, taken):

@@ -364,6 +364,7 @@ static void read_torchtitan(const struct advice_facts *facts, struct fit_setting
 		f->micro_batch = degree_or(facts, "parallelism.pipeline_parallel_microbatch_size", 1);
 	f->zero_stage = shards == 1 && f->context == 1 ? 0 : 3;
 	f->replicas = f->zero_stage ? replicas : 1;
+	f->has_groups_of_data = true;
 	read_titan_precision(facts, f);
 	if (f->zero_stage && (says(said, "never") || (f->pipeline > 1 && !says(said, "always"))))
 		set_unread(out, said ? said->key : span_from(*reshards));
@@ -463,17 +464,12 @@ double *fit_input_of(struct fit_setup *setup, enum fit_input input)
 }
 
 /* A model is spread over whole devices, a whole number of times. */
-static bool is_whole(double degree)
-{
-	return isnan(degree) || (degree >= 1 && degree == floor(degree));
-}
-
 static void check_degrees(struct fit_settings *out)
 {
 	struct fit_setup *f = &out->setup;
 
-	out->is_spread &= is_whole(f->data) && is_whole(f->tensor) && is_whole(f->pipeline) && is_whole(f->context) &&
-			  is_whole(f->replicas) && is_whole(f->data / f->replicas);
+	out->is_spread &= fit_is_whole(f->tensor) && fit_is_whole(f->pipeline) && fit_is_whole(f->context) &&
+			  fit_is_whole(f->replicas) && fit_has_whole_copies(f);
 	if (!out->is_spread)
 		f->data = NAN;
 	for (int i = 0; i < FIT_INPUTS; i++) {

@@ -42,6 +42,20 @@ TEST(each_change_alone_that_suffices)
 	CHECK(fit_remedies(&f, 100000, 1, 1, got) == 2); /* of one rank a node, no degree fits into it */
 }
 
+TEST(copies_of_whole_ranks)
+{
+	struct fit_setup f = small();
+	struct fit_remedy got[FIT_CHANGES];
+
+	/* As above, of two devices of context parallelism: with a tensor degree of 2 each of four copies has one of 2 x 2 ranks. */
+	f.sequence *= 2;
+	f.context = 2;
+	f.replicas = 4;
+	CHECK(fit_remedies(&f, 100000, 1, 4, got) == 3 && got[2].setup.tensor == 2 && got[2].setup.data == 2);
+	f.has_groups_of_data = true;
+	CHECK(fit_remedies(&f, 100000, 1, 4, got) == 2);
+}
+
 TEST(several_where_none_alone_suffices)
 {
 	struct fit_setup f = small();
