@@ -6,6 +6,8 @@
 
 #include "base/span.h"
 
+#include <string.h>
+
 enum { NAME_MAX_BYTES = 64 };
 
 static inline bool is_digit(char c)
@@ -74,5 +76,27 @@ static inline bool has_form(struct span text, const char *form)
 		if (!fits)
 			return false;
 	}
+	return true;
+}
+
+static inline void skip_json_blanks(struct span *text)
+{
+	while (text->len && strchr(" \t\r\n", text->ptr[0]))
+		*text = span_skip(*text, 1);
+}
+
+/* What stands between the quotes at the front, with its escapes. */
+static inline bool take_json_text(struct span *text, struct span *inside)
+{
+	size_t at = 1;
+
+	if (char_at(*text, 0) != '"')
+		return false;
+	while (at < text->len && text->ptr[at] != '"')
+		at += text->ptr[at] == '\\' ? 2 : 1;
+	if (at >= text->len)
+		return false;
+	*inside = span_of(text->ptr + 1, at - 1);
+	*text = span_skip(*text, at + 1);
 	return true;
 }

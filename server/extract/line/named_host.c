@@ -211,22 +211,57 @@ static bool is_handed_on(struct span text, struct span *host)
 
 /* ---- {"host":"gpu07","message":"NVRM: …"} ---- */
 
-/* As the key's first text, if that can be a machine's name. */
-static bool take_text_of(struct span record, struct span key, struct span *host)
-{
-	ptrdiff_t at = span_find(record, key);
+enum { ORIGINS = 4 };
 
-	if (at < 0)
-		return false;
-	struct span rest = span_skip(record, (size_t)at + key.len);
-	(void)!span_take(&rest, SPAN(" "));
-	if (!span_take(&rest, SPAN(":")))
-		return false;
-	(void)!span_take(&rest, SPAN(" "));
-	if (!span_take(&rest, SPAN("\"")))
-		return false;
-	*host = span_of(rest.ptr, count_host(rest));
-	return host->len && char_at(rest, host->len) == '"' && !is_known_to_nobody(*host);
+/* Of the keys that name the machine, the best first: where a record names the collector as well, journald's and the longer one are the
+ * origin's. The last is Elastic's "host":{"name":"gpu07"}. What is deeper tells of others. ORIGINS: none of them. */
+static size_t origin_order(struct span key, size_t depth, bool is_of_host)
+{
+	static const char *const keys[ORIGINS - 1] = {"_HOSTNAME", "hostname", "host"};
+
+	if (depth == 2 && is_of_host && span_equal(key, SPAN("name")))
+		return ORIGINS - 1;
+	for (size_t i = 0; depth == 1 && i < ORIGINS - 1; i++)
+		if (span_equal(key, span_from(keys[i])))
+			return i;
+	return ORIGINS;
+}
+
+static bool may_be_host(struct span value)
+{
+	return value.len && count_host(value) == value.len && !is_known_to_nobody(value);
+}
+
+/* The record begins with its brace. */
+static bool find_origin(struct span record, struct span *host)
+{
+	size_t depth = 0, best = ORIGINS;
+	bool is_of_host = false;
+	struct span key, value;
+
+	do {
+		char c = char_at(record, 0);
+		if (c != '"') {
+			depth += c == '{' || c == '[';
+			depth -= c == '}' || c == ']';
+			record = span_skip(record, 1);
+			continue;
+		}
+		if (!take_json_text(&record, &key))
+			break;
+		skip_json_blanks(&record);
+		if (!span_take(&record, SPAN(":")))
+			continue;
+		skip_json_blanks(&record);
+		if (depth == 1)
+			is_of_host = span_equal(key, SPAN("host")) && char_at(record, 0) == '{';
+		size_t order = origin_order(key, depth, is_of_host);
+		if (take_json_text(&record, &value) && order < best && may_be_host(value)) {
+			*host = value;
+			best = order;
+		}
+	} while (depth && record.len);
+	return best < ORIGINS;
 }
 
 static bool quotes_kernel(struct span record)
@@ -239,19 +274,15 @@ static bool quotes_kernel(struct span record)
 	return false;
 }
 
-/* A collector's record of what a kernel said. Where it names the collector as well, journald's and the longer key are the origin's. */
+/* A collector's record of what a kernel said. */
 static bool read_record(struct span text, struct span *host)
 {
-	static const char *const keys[] = {"\"_HOSTNAME\"", "\"hostname\"", "\"host\""};
 	ptrdiff_t begin = span_find_char(text, '{');
-	bool is_named = false;
 
 	if (begin < 0)
 		return false;
 	struct span record = span_skip(text, (size_t)begin);
-	for (size_t i = 0; i < sizeof keys / sizeof *keys && !is_named; i++)
-		is_named = take_text_of(record, span_from(keys[i]), host);
-	return is_named && quotes_kernel(record);
+	return quotes_kernel(record) && find_origin(record, host);
 }
 
 enum naming named_host_read(struct span text, const struct signature *signature, struct span *host)

@@ -23,28 +23,6 @@ struct record {
 	bool has_own; /* a number of the trainer's */
 };
 
-static void skip_spaces(struct span *text)
-{
-	while (text->len && strchr(" \t\r\n", text->ptr[0]))
-		*text = span_skip(*text, 1);
-}
-
-/* What stands between the quotes at the front. */
-static bool take_text(struct span *text, struct span *inside)
-{
-	size_t at = 1;
-
-	if (char_at(*text, 0) != '"')
-		return false;
-	while (at < text->len && text->ptr[at] != '"')
-		at += text->ptr[at] == '\\' ? 2 : 1;
-	if (at >= text->len)
-		return false;
-	*inside = span_of(text->ptr + 1, at - 1);
-	*text = span_skip(*text, at + 1);
-	return true;
-}
-
 /* An object or a list, with all in it. */
 static bool skip_nested(struct span *text)
 {
@@ -54,7 +32,7 @@ static bool skip_nested(struct span *text)
 	do {
 		char c = char_at(*text, 0);
 		if (c == '"') {
-			if (!take_text(text, &inside))
+			if (!take_json_text(text, &inside))
 				return false;
 			continue;
 		}
@@ -72,7 +50,7 @@ static bool take_value(struct span *text, struct member *member)
 	member->kind = OTHER;
 	if (first == '"') {
 		member->kind = TEXT;
-		return take_text(text, &member->value);
+		return take_json_text(text, &member->value);
 	}
 	if (first == '{' || first == '[')
 		return skip_nested(text);
@@ -144,21 +122,21 @@ static bool read_record(struct span text, struct record *record)
 		return false;
 	*record = (struct record){.message_order = message_order(SPAN("")), .rank = RANK_NONE};
 	for (int i = 0; i < MEMBERS_MAX; i++) {
-		skip_spaces(&text);
-		if (!take_text(&text, &member.key))
+		skip_json_blanks(&text);
+		if (!take_json_text(&text, &member.key))
 			return false;
-		skip_spaces(&text);
+		skip_json_blanks(&text);
 		if (!span_take(&text, SPAN(":")))
 			return false;
-		skip_spaces(&text);
+		skip_json_blanks(&text);
 		if (!take_value(&text, &member))
 			return false;
 		note_member(record, &member);
-		skip_spaces(&text);
+		skip_json_blanks(&text);
 		if (span_take(&text, SPAN(",")))
 			continue;
 		bool is_whole = span_take(&text, SPAN("}"));
-		skip_spaces(&text);
+		skip_json_blanks(&text);
 		bool is_dockers = record->has_stream && record->message_order == 0;
 		return is_whole && !text.len && record->message.ptr && (is_dockers || !record->has_own);
 	}
