@@ -27,6 +27,7 @@ static const char PEAK
 			"num_cycles num_warmup_steps"),
     TITAN[] = ("lr_scheduler.warmup_steps lr_scheduler.decay_ratio lr_scheduler.decay_type "
 	       "lr_scheduler.min_lr_factor lr_scheduler.lr_min"),
+    TITAN_KNOWN[] = "warmup_steps decay_ratio decay_type min_lr_factor lr_min total_steps",
     TITAN_LEAST[] = "lr_scheduler.min_lr_factor lr_scheduler.lr_min",
     UNNAMED[] = ("sched.warmup_steps sched.warmup_ratio sched.constant_steps sched.min_lr "
 		 "lr_scheduler.warmup_steps lr_scheduler.decay_ratio lr_scheduler.min_lr_factor"),
@@ -183,14 +184,25 @@ static enum lr_shape policy_named(struct span text)
 }
 
 /* torchtitan has one scheduler and no name for it. *from: the first of its settings that is said. */
-static bool is_torchtitan(const struct lr_settings *settings, struct span *from)
+static bool is_like_torchtitan(const struct lr_settings *settings, struct span *from)
 {
 	struct span key, value;
 
 	return find(settings, "optimizer.lr", &key, &value) &&
-	       find(settings, "training.steps training.max_steps", &key, &value) &&
-	       !find(settings, "lr_scheduler.name lr_scheduler.type lr_scheduler.scheduler_type", &key, &value) &&
-	       find(settings, TITAN, from, &value);
+	       find(settings, "training.steps training.max_steps", &key, &value) && find(settings, TITAN, from, &value);
+}
+
+/* A setting of the scheduler that torchtitan's has none of: whatever it says, it is another one's. */
+static bool find_foreign(const struct lr_settings *settings, struct span *key)
+{
+	return settings->find_other(settings->context, SPAN("lr_scheduler"), span_from(TITAN_KNOWN), key);
+}
+
+static bool is_torchtitan(const struct lr_settings *settings, struct span *from)
+{
+	struct span foreign;
+
+	return !find_foreign(settings, &foreign) && is_like_torchtitan(settings, from);
 }
 
 /* "SchedulerType.COSINE" is what Python prints of it. */
@@ -418,6 +430,17 @@ static void note_warmup(const struct lr_settings *settings, struct lr_schedule *
 		note(out, out->shape_from);
 }
 
+/* The same keys of a scheduler that has more of them need not mean the same. */
+static void note_foreign(const struct lr_settings *settings, struct lr_schedule *out)
+{
+	struct span like, key;
+	bool is_named = out->shape_from.len && !span_equal(out->shape_from, SPAN("decay_ratio")) &&
+			!is_named_by(settings, out, "lr_scheduler.decay_type");
+
+	if (!is_named && is_like_torchtitan(settings, &like) && find_foreign(settings, &key))
+		note(out, key);
+}
+
 static void note_others(const struct lr_settings *settings, enum lr_shape shape, struct lr_schedule *out)
 {
 	static const char *const numbers[] = {PEAK, INITIAL, LEAST, LEAST_FACTOR, WARMUP, WARMUP_SHARE, TOTAL};
@@ -470,6 +493,7 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 		note_others(settings, shape, out);
 	else
 		note_said(settings, UNNAMED, out);
+	note_foreign(settings, out);
 	bool has_end = out->total > out->warmup;
 	bool needs_end = shape == LR_LINEAR || shape == LR_COSINE || has_stable_part(shape);
 	if (out->peak > 0 && (has_end || !needs_end) && !isnan(out->decay) && !isnan(out->warmup) &&

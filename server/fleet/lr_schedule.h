@@ -23,9 +23,11 @@ enum lr_shape {
 	LR_SHAPE_COUNT
 };
 
-/* A setting by its name, or what is behind one of its dots; false: nobody says it. */
 struct lr_settings {
+	/* A setting by its name, or what is behind one of its dots; false: nobody says it. */
 	bool (*find)(void *context, struct span name, struct span *key, struct span *value);
+	/* The first of a group ("lr_scheduler.…") that is none of these, spaces between them; false: there is none. */
+	bool (*find_other)(void *context, struct span group, struct span known, struct span *key);
 	void *context;
 };
 

@@ -295,6 +295,10 @@ def test_what_nobody_declared_is_null(server):
     ({"optim.lr": PEAK, "optim.sched.warmup_steps": 20, "optim.sched.min_lr": 6e-5, "trainer.max_steps": 200}, ["optim.sched.warmup_steps", "optim.sched.min_lr"]),
     ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_type": "sqrt", "training.steps": 200}, ["lr_scheduler.decay_type"]),
     ({"lr": PEAK, "lr_scheduler.warmup_steps": 20, "max_steps": 200}, ["lr_scheduler.warmup_steps"]),  # of whom?
+    *(({"optimizer.lr": PEAK, "training.steps": 200, "lr_scheduler.warmup_steps": 20, key: "CosineAnnealingLR"}, ["lr_scheduler.warmup_steps", key])
+      for key in ("lr_scheduler.class_name", "lr_scheduler.cls", "lr_scheduler.params.decay_type.of")),
+    ({"optimizer.lr": PEAK, "training.steps": 200, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_type": "linear", "lr_scheduler.lr_min": 0.1,
+      "lr_scheduler.cls": "cosine"}, ["lr_scheduler.cls"]),
     ({"lr": PEAK, "lr_scheduler._target_": "nemo.lightning.pytorch.optim.CosineAnnealingScheduler", "max_steps": 200}, ["lr_scheduler._target_"]),
 ])
 def test_what_is_not_followed_declares_nothing(server, settings, not_understood):

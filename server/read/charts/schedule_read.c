@@ -41,6 +41,40 @@ static bool find_setting(void *context, struct span name, struct span *key, stru
 	return false;
 }
 
+/* Of the group, and not by one of these names? */
+static bool is_other_of(struct span key, struct span group, struct span known)
+{
+	struct span name;
+
+	for (size_t i = 0; i < key.len; i++) {
+		if (key.ptr[i] != '.' || !setting_name_is(span_of(key.ptr, i), group))
+			continue;
+		struct span rest = span_skip(key, i + 1);
+		bool is_known = false;
+		while (span_next(&known, ' ', &name))
+			is_known |= span_find_char(rest, '.') < 0 && setting_name_is(rest, name);
+		return !is_known;
+	}
+	return false;
+}
+
+static bool find_other_setting(void *context, struct span group, struct span known, struct span *key)
+{
+	const struct said_settings *said = context;
+
+	for (const struct json *at = json_first(said->stated); at; at = json_next(at)) {
+		*key = json_key_of(at);
+		if (json_string_of(at).len && is_other_of(*key, group, known))
+			return true;
+	}
+	for (size_t i = 0; i < said->count; i++) {
+		*key = said->rows[i].key;
+		if (is_other_of(*key, group, known))
+			return true;
+	}
+	return false;
+}
+
 /* ---- points ---- */
 
 /* Where the prints of a rate are, to read the line of one. */
@@ -245,7 +279,7 @@ static enum status declare(struct store_reader *reader, struct arena *arena, con
 	TRY(store_read_settings(reader, arena, row->job_id, &rows, &count, err));
 	TRY(store_read_progress(reader, arena, row->job_id, &progress, err));
 	struct said_settings said = {json_get(document, "HyperParameters"), rows, count};
-	struct lr_settings settings = {find_setting, &said};
+	struct lr_settings settings = {find_setting, find_other_setting, &said};
 	lr_schedule_declare(&settings, (double)progress.total_steps, &out->declared);
 	out->clip_from = SPAN("");
 	out->clip = lr_find_clip(&settings, &out->clip_from);
