@@ -26,6 +26,12 @@ static char plain(char c)
 /* --tensor-model-parallel-size and tensor_model_parallel_size are one name. */
 static bool is_same_key(struct span a, struct span b)
 {
+	bool is_setting = span_take(&a, SPAN("hp."));
+
+	if (is_setting != span_take(&b, SPAN("hp.")))
+		return false;
+	while (is_setting && span_take(&a, SPAN("-")))
+		;
 	if (a.len != b.len)
 		return false;
 	for (size_t i = 0; i < a.len; i++)

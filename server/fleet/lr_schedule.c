@@ -155,7 +155,7 @@ static const struct {
 	{"inverse_sqrt", LR_INVERSE_SQRT},
 	{"inverse-square-root", LR_INVERSE_SQRT},
 	{"wsd", LR_WSD},
-	{"warmup_stable_decay", LR_WSD},
+	{"warmup_stable_decay", LR_WSD_COSINE},
 };
 
 /* NeMo's policies, by "optim.sched.name". Its others (NoamAnnealing, …) are not followed. */
@@ -163,6 +163,11 @@ static const struct {
 	const char *name;
 	enum lr_shape shape;
 } policies[] = {{"CosineAnnealing", LR_COSINE}, {"WarmupPolicy", LR_CONSTANT}, {"WarmupAnnealing", LR_LINEAR}};
+
+static bool has_stable_part(enum lr_shape shape)
+{
+	return shape == LR_WSD || shape == LR_WSD_COSINE;
+}
 
 static bool is_nemo(const struct lr_schedule *schedule)
 {
@@ -188,14 +193,22 @@ static bool is_torchtitan(const struct lr_settings *settings, struct span *from)
 	       find(settings, TITAN, from, &value);
 }
 
-/* "SchedulerType.COSINE" is what Python prints of it. Others (cosine with restarts, polynomial, …) are not followed. */
-static enum lr_shape shape_named(struct span text)
+/* "SchedulerType.COSINE" is what Python prints of it. */
+static struct span last_word(struct span text)
 {
 	struct span last = text;
 
 	for (size_t i = 0; i < text.len; i++)
 		if (text.ptr[i] == '.')
 			last = span_skip(text, i + 1);
+	return last;
+}
+
+/* Others (cosine with restarts, polynomial, …) are not followed. */
+static enum lr_shape shape_named(struct span text)
+{
+	struct span last = last_word(text);
+
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (span_equal_fold(last, span_from(shapes[i].name)))
 			return shapes[i].shape;
@@ -204,7 +217,7 @@ static enum lr_shape shape_named(struct span text)
 
 /* nanoGPT has no name for it: a switch, and a cosine. torchtitan names the form of WSD's decay alone, a line where it does not, and has
  * a share of None where all of it is decay. */
-static enum lr_shape find_shape(const struct lr_settings *settings, struct lr_schedule *out)
+static enum lr_shape find_named_shape(const struct lr_settings *settings, struct lr_schedule *out)
 {
 	struct span key, value, *from = &out->shape_from;
 
@@ -220,6 +233,52 @@ static enum lr_shape find_shape(const struct lr_settings *settings, struct lr_sc
 		return is_torchtitan(settings, from) ? LR_LINEAR : LR_NONE;
 	*from = key;
 	return is_yes(span_trim(value)) ? LR_COSINE : LR_CONSTANT;
+}
+
+/* transformers decays by a cosine where its keywords do not say another form. */
+static enum lr_shape find_shape(const struct lr_settings *settings, struct lr_schedule *out)
+{
+	enum lr_shape shape = find_named_shape(settings, out);
+	struct span key, value;
+
+	if (shape == LR_WSD_COSINE && find(settings, DECAY_FORM, &key, &value) &&
+		!span_equal_fold(span_trim(value), SPAN("cosine")))
+		return LR_WSD; /* others than a line are noted below */
+	return shape;
+}
+
+/* Its warm-up begins at the least rate. (Before it could do without num_stable_steps, it began at 0: those are not followed.) */
+static bool is_transformers_wsd(
+	const struct lr_settings *settings, enum lr_shape shape, const struct lr_schedule *schedule)
+{
+	struct span key, value;
+
+	return has_stable_part(shape) && schedule->least_from.len && find(settings, SHAPE, &key, &value) &&
+	       span_equal_fold(last_word(span_trim(value)), SPAN("warmup_stable_decay"));
+}
+
+/* By the setting of that name, however it is spelt. */
+static bool is_named_by(const struct lr_settings *settings, const struct lr_schedule *schedule, const char *name)
+{
+	struct span key, value;
+
+	return settings->find(settings->context, span_from(name), &key, &value) &&
+	       span_equal(key, schedule->shape_from);
+}
+
+/* nanoGPT without a decay has the one rate, and transformers' "constant" is not its "constant_with_warmup": their steps of warm-up are
+ * printed all the same. Megatron's constant has a warm-up. */
+static bool is_flat(const struct lr_settings *settings, enum lr_shape shape, const struct lr_schedule *schedule)
+{
+	struct span key, value;
+
+	if (shape != LR_CONSTANT)
+		return false;
+	if (is_named_by(settings, schedule, "decay_lr"))
+		return true;
+	return (is_named_by(settings, schedule, "lr_scheduler_type") ||
+		       is_named_by(settings, schedule, "lr_scheduler")) &&
+	       find(settings, SHAPE, &key, &value) && span_equal_fold(last_word(span_trim(value)), SPAN("constant"));
 }
 
 /* As transformers and Megatron do: steps first, then a share of all. transformers 5 takes steps below one for a share. NaN: a share
@@ -344,7 +403,7 @@ static void note_decay(const struct lr_settings *settings, struct lr_schedule *o
 	struct span key, value;
 
 	note_unless(settings, DECAY_FORM, "linear", out);
-	if (span_ends_with(out->shape_from, SPAN("lr_decay_style")) && !find(settings, DECAY_FORM, &key, &value))
+	if (is_named_by(settings, out, "lr_decay_style") && !find(settings, DECAY_FORM, &key, &value))
 		note(out, out->shape_from);
 }
 
@@ -379,7 +438,7 @@ static void note_others(const struct lr_settings *settings, enum lr_shape shape,
 	note_keywords(settings, out);
 	if (shape == LR_WSD)
 		note_decay(settings, out);
-	if (shape == LR_COSINE && !isnan(cycles) && cycles != HALF_A_COSINE &&
+	if ((shape == LR_COSINE || shape == LR_WSD_COSINE) && !isnan(cycles) && cycles != HALF_A_COSINE &&
 		find(settings, "num_cycles", &key, &value))
 		note(out, key);
 }
@@ -398,17 +457,21 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 	out->total = number_from(settings, TOTAL, 1, &out->total_from);
 	if (isnan(out->total))
 		out->total = total_steps;
-	out->warmup = find_warmup(settings, out->total, &out->warmup_from);
+	out->warmup = is_flat(settings, shape, out) ? 0 : find_warmup(settings, out->total, &out->warmup_from);
 	out->initial = fmax(0, number(settings, INITIAL, &out->initial_from));
 	out->least = find_least(settings, out->peak, &out->least_from);
-	out->decay = shape == LR_WSD ? find_decay(settings, out->total, &out->decay_from) : 0;
+	if (is_transformers_wsd(settings, shape, out)) {
+		out->initial = out->least;
+		out->initial_from = out->least_from;
+	}
+	out->decay = has_stable_part(shape) ? find_decay(settings, out->total, &out->decay_from) : 0;
 	out->total = find_end(settings, out);
 	if (out->shape_from.len)
 		note_others(settings, shape, out);
 	else
 		note_said(settings, UNNAMED, out);
 	bool has_end = out->total > out->warmup;
-	bool needs_end = shape == LR_LINEAR || shape == LR_COSINE || shape == LR_WSD;
+	bool needs_end = shape == LR_LINEAR || shape == LR_COSINE || has_stable_part(shape);
 	if (out->peak > 0 && (has_end || !needs_end) && !isnan(out->decay) && !isnan(out->warmup) &&
 		(shape != LR_INVERSE_SQRT || out->warmup > 0) && !out->not_understood_count)
 		out->shape = shape;
@@ -426,7 +489,7 @@ double lr_find_clip(const struct lr_settings *settings, struct span *from)
 /* 1 at the beginning of the decay, 0 at its end. */
 static double part(const struct lr_schedule *s, double step)
 {
-	double from = s->shape == LR_WSD ? s->total - s->decay : s->warmup;
+	double from = has_stable_part(s->shape) ? s->total - s->decay : s->warmup;
 	double left = (s->total - step) / (s->total - from);
 
 	return fmin(1, fmax(0, left));
@@ -441,6 +504,7 @@ double lr_schedule_at(const struct lr_schedule *s, double step)
 	case LR_WSD:
 		return s->least + (s->peak - s->least) * part(s, step);
 	case LR_COSINE:
+	case LR_WSD_COSINE:
 		return s->least + (s->peak - s->least) * 0.5 * (1 + cos(M_PI * (1 - part(s, step))));
 	case LR_INVERSE_SQRT:
 		return fmax(s->least, s->peak * sqrt(s->warmup / step));
@@ -468,7 +532,8 @@ const char *lr_shape_name(enum lr_shape shape)
 		[LR_LINEAR] = "linear",
 		[LR_COSINE] = "cosine",
 		[LR_INVERSE_SQRT] = "inverse square root",
-		[LR_WSD] = "warm-up, stable, decay"};
+		[LR_WSD] = "warm-up, stable, decay",
+		[LR_WSD_COSINE] = "warm-up, stable, cosine decay"};
 
 	return names[shape];
 }

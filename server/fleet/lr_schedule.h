@@ -12,7 +12,16 @@
 
 enum { LR_NOT_UNDERSTOOD_MAX = 8 };
 
-enum lr_shape { LR_NONE, LR_CONSTANT, LR_LINEAR, LR_COSINE, LR_INVERSE_SQRT, LR_WSD, LR_SHAPE_COUNT };
+enum lr_shape {
+	LR_NONE,
+	LR_CONSTANT,
+	LR_LINEAR,
+	LR_COSINE,
+	LR_INVERSE_SQRT,
+	LR_WSD,
+	LR_WSD_COSINE, /* its decay is half a cosine */
+	LR_SHAPE_COUNT
+};
 
 /* A setting by its name, or what is behind one of its dots; false: nobody says it. */
 struct lr_settings {
@@ -23,7 +32,8 @@ struct lr_settings {
 struct lr_schedule {
 	enum lr_shape shape; /* LR_NONE: the settings declare none */
 	double initial, peak, least; /* the rates of the warm-up's beginning, of its top and its end */
-	double warmup, decay, total; /* steps: of the warm-up, of WSD's decay, and until the end of the decay */
+	double warmup, decay,
+		total; /* steps: of the warm-up, of WSD's decay (0: of all others), and until the end of the decay */
 	/* keys of the settings; "": what trainers do without one */
 	struct span shape_from, initial_from, peak_from, least_from, warmup_from, decay_from, total_from;
 	/* keys of settings that change the rate and are not followed: with one of these nothing is declared */

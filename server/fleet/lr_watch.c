@@ -1,5 +1,6 @@
 #include "fleet/lr_watch.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,56 @@ static bool is_kept(const struct lr_watch *watch, const struct lr_schedule *sche
 	if (lr_schedule_is_kept(schedule, (double)print->step, print->observed) || is_within_place(watch, print))
 		return true;
 	return print->observed > 0 && watch->digits < DIGITS_ENOUGH && is_rounded(schedule, print, watch->digits);
+}
+
+static size_t count_at(struct span text, size_t at)
+{
+	size_t end = at;
+
+	while (end < text.len && isdigit((unsigned char)text.ptr[end]))
+		end++;
+	return end - at;
+}
+
+/* "3.000000E-04" at the beginning of it: how long it is, and the digits before its exponent; 0: no number of this form. */
+static size_t measure_scientific(struct span text, size_t *digits)
+{
+	size_t len = count_at(text, 0), decimals = 0, exponent;
+
+	if (!len)
+		return 0;
+	if (len < text.len && text.ptr[len] == '.') {
+		decimals = count_at(text, len + 1);
+		*digits = len + decimals;
+		len += 1 + decimals;
+	} else {
+		*digits = len;
+	}
+	if (len >= text.len || (text.ptr[len] != 'e' && text.ptr[len] != 'E'))
+		return 0;
+	len++;
+	if (len < text.len && (text.ptr[len] == '-' || text.ptr[len] == '+'))
+		len++;
+	exponent = count_at(text, len);
+	return exponent ? len + exponent : 0;
+}
+
+void lr_watch_read(struct lr_watch *watch, struct span line, double value)
+{
+	size_t at = 0;
+
+	watch->is_line_read = true;
+	while (at < line.len) {
+		size_t digits = 0, len = measure_scientific(span_skip(line, at), &digits);
+		double number;
+		if (len && digits >= DIGITS_ENOUGH && span_parse_double(span_of(line.ptr + at, len), &number) &&
+			number == value) {
+			watch->digits = DIGITS_ENOUGH;
+			watch->places = PLACES_ENOUGH;
+			return;
+		}
+		at += len ? len : count_at(line, at) + 1;
+	}
 }
 
 void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)

@@ -1,6 +1,6 @@
 /*
  * Job: goes along the printed learning rates and says where they are not the declared ones: two prints in a row are a difference. What is
- *      printed with few digits (1e-05) is as exact as its last one.
+ *      printed with few digits (1e-05) is as exact as its last one; 3.000000E-04 has seven, which its value does not tell.
  * Ownership: values. Threads: any. Pure.
  */
 #pragma once
@@ -18,6 +18,7 @@ struct lr_watch {
 	unsigned differing, kept; /* prints in a row, the newest ones */
 	unsigned digits; /* the most that any print had; up to 4 */
 	unsigned places; /* behind the point, the most that any print had; up to 9; 0: there was none but zeros */
+	bool is_line_read; /* of its first print: lr_watch_read */
 	struct lr_print first; /* of those that differ */
 };
 
@@ -30,4 +31,6 @@ struct schedule_progress {
 	uint32_t generation, series_base; /* whose ordinals these are: read/charts/points_read.h */
 };
 
+/* The line that printed this value: in scientific form it shows how many digits prints have. */
+void lr_watch_read(struct lr_watch *watch, struct span line, double value);
 void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print);

@@ -34,7 +34,8 @@ def test_gpt_3_on_64_devices_of_80_gib(shared_server):
 
 
 @pytest.mark.parametrize("settings, total", [({}, 120e9), ({"zero_stage": "1"}, 31.4e9), ({"zero_stage": "2"}, 16.6e9), ({"zero_stage": "3"}, 1.9e9),
-    ({"fsdp": "full_shard auto_wrap"}, 1.9e9), ({"use_distributed_optimizer": "true"}, 31.4e9)])
+    ({"zero_optimization": '{"stage": 2}'}, 16.6e9), ({"deepspeed": '{"zero_optimization": {"stage": 3}}'}, 1.9e9),
+    ({"deepspeed": "ds_z3.json", "zero_stage": "3"}, 1.9e9), ({"fsdp": "full_shard auto_wrap"}, 1.9e9), ({"use_distributed_optimizer": "true"}, 31.4e9)])
 def test_model_states_of_the_paper(shared_server, settings, total):
     """Rajbhandari et al., figure 1: 7.5B parameters on 64 devices."""
     got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", **settings}, "ml.p5.48xlarge", 8)
@@ -52,7 +53,8 @@ def test_what_is_not_known_is_null(shared_server):
         for value in ("0", "-1", "1e400", *(() if name == "tensor_parallel" else ("NaN", "x"))):  # a degree that is no number was not said: 1
             got = fit(shared_server, {**GPT3, key: value})
             assert got["inputs"][name] is None and name in got["unknown"] and got["per_device_bytes"]["total"] is None, (key, value, got)
-    for other in ({"num_experts": "8"}, {"lora_r": "16"}, {"offload_optimizer.device": "cpu"}, {"offload_optimizer": "cpu"}):
+    for other in ({"num_experts": "8"}, {"lora_r": "16"}, {"offload_optimizer.device": "cpu"}, {"offload_optimizer": "cpu"},
+                  {"fsdp": "full_shard offload auto_wrap"}, {"fsdp_offload_params": "true"}, {"zero_optimization": '{"stage": 2, "offload_optimizer": {"device": "cpu"}}'}):
         got = fit(shared_server, {**GPT3, **other})
         assert got["fits"] is None and got["per_device_bytes"]["total"] is None and got["not_covered"], other
     trainium = fit(shared_server, GPT3, "ml.trn1.32xlarge", 8)
@@ -68,14 +70,28 @@ def test_each_way_to_say_flash_attention(shared_server, said):
     assert got["inputs"]["flash_attention"] is True and got["per_device_bytes"]["activations"] == 96 * 25165824 * 13
 
 
-@pytest.mark.parametrize("key, value", [("fsdp", "hybrid_shard"), ("fsdp", "true"), ("zero_stage", "three")])
+@pytest.mark.parametrize("key, value", [("fsdp", "hybrid_shard"), ("fsdp", "true"), ("zero_stage", "three"), ("deepspeed", "ds_z3.json"),
+    ("--deepspeed_config", "/cfg/ds.json"), ("model.optim.name", "distributed_fused_adam"), ("zero_optimization", "{'stage': 2}")])
 def test_sharding_that_is_not_followed_is_named(shared_server, key, value):
     """It is not stage 0, which would not fit."""
     got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", key: value}, "ml.p5.48xlarge", 8)
     assert got["not_understood"] == [key] and got["fits"] is None and got["per_device_bytes"]["optimizer"] is None
 
 
-@pytest.mark.parametrize("key, value", [("fsdp", ""), ("fsdp", "[]"), ("fsdp", "NO_SHARD"), ("zero_stage", "0")])
+def test_names_as_on_a_command_line(shared_server):
+    """Dashes before and within change nothing of what is read, and advice speaks of the degrees: 6 is no power of two."""
+    dashed = {f"--{key.replace('_', '-')}": value for key, value in GPT3.items()}
+    plain, got = fit(shared_server, GPT3), fit(shared_server, dashed)
+    assert got["inputs"]["tensor_parallel"] == got["inputs"]["pipeline_parallel"] == 8 and got["inputs"]["micro_batch"] == 1
+    assert (got["inputs"], got["per_device_bytes"], got["fits"]) == (plain["inputs"], plain["per_device_bytes"], plain["fits"])
+    reply = shared_server.post("/api/v1/jobs?dry_run=true", json={"TrainingJobName": "dashes", "HyperParameters": {"--tensor-model-parallel-size": "6"},
+        "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 8, "VolumeSizeInGB": 50}})
+    found, = (each for each in reply.body["advice"] if each["rule"] == "tensor_parallel_power_of_two")
+    assert found["field"] == "hp.--tensor-model-parallel-size"
+
+
+@pytest.mark.parametrize("key, value", [("fsdp", ""), ("fsdp", "[]"), ("fsdp", "NO_SHARD"), ("zero_stage", "0"), ("deepspeed", "false"),
+    ("zero_optimization", "{}"), ("zero_optimization", '{"stage": 0}')])
 def test_sharding_that_is_off(shared_server, key, value):
     got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", key: value}, "ml.p5.48xlarge", 8)
     assert got["not_understood"] == [] and got["fits"] is False

@@ -50,6 +50,18 @@ def wsd(step, warmup, total, decay, least=0.0):
     return least + (PEAK - least) * (total - step) / decay
 
 
+def transformers_wsd(step, warmup, total, decay, ratio, decay_type="cosine"):
+    """transformers' get_wsd_schedule without num_stable_steps: factors of the peak"""
+    def scaled(factor):
+        return PEAK * (factor * (1.0 - ratio) + ratio)
+    if step < warmup:
+        return scaled(step / warmup)
+    if step < total - decay:
+        return PEAK
+    done = min(1.0, (step - (total - decay)) / decay)
+    return scaled(1.0 - done if decay_type == "linear" else 0.5 * (1.0 + math.cos(math.pi * done)))
+
+
 KINDS = {
     "transformers linear": ({"learning_rate": PEAK, "lr_scheduler_type": "linear", "warmup_steps": 20, "max_steps": 200},
         "linear", lambda n: linear(n, 20, 200)),
@@ -75,7 +87,12 @@ KINDS = {
         "lr_scheduler_kwargs": '{"min_lr": 3e-05}'}, "cosine", lambda n: cosine(n, 20, 200, 3e-5)),
     "transformers WSD by keywords": ({"learning_rate": PEAK, "lr_scheduler_type": "warmup_stable_decay", "warmup_steps": 20, "max_steps": 200,
         "lr_scheduler_kwargs": "{'num_decay_steps': 50, 'min_lr_ratio': 0.1, 'decay_type': 'linear'}"},
-        "warm-up, stable, decay", lambda n: wsd(n, 20, 200, 50, 6e-5)),
+        "warm-up, stable, decay", lambda n: transformers_wsd(n, 20, 200, 50, 0.1, "linear")),
+    "transformers WSD that names no form of its decay": ({"learning_rate": PEAK, "lr_scheduler_type": "SchedulerType.WARMUP_STABLE_DECAY", "warmup_steps": 20,
+        "max_steps": 200, "lr_scheduler_kwargs": '{"num_decay_steps": 50}'}, "warm-up, stable, cosine decay", lambda n: transformers_wsd(n, 20, 200, 50, 0)),
+    "transformers WSD with a cosine and a least rate": ({"learning_rate": PEAK, "lr_scheduler_type": "warmup_stable_decay", "warmup_steps": 20, "max_steps": 200,
+        "lr_scheduler_kwargs": {"num_decay_steps": 50, "min_lr_ratio": 0.1, "decay_type": "cosine"}},
+        "warm-up, stable, cosine decay", lambda n: transformers_wsd(n, 20, 200, 50, 0.1)),
     "transformers 5, a share of steps": ({"learning_rate": PEAK, "lr_scheduler_type": "linear", "warmup_steps": 0.1, "max_steps": 200,
         "lr_scheduler_kwargs": "{}"}, "linear", lambda n: linear(n, 20, 200)),
     "DeepSpeed's own scheduler": ({"scheduler.type": "WarmupDecayLR", "scheduler.params.warmup_min_lr": 1e-5, "scheduler.params.warmup_max_lr": PEAK,
@@ -114,6 +131,12 @@ def half_cosine(done):
 
 # what they do where the settings name no schedule, or name it in a way of their own: (schedule, warm-up, end, least rate)
 OWN_KINDS = {
+    "transformers' constant, which has no warm-up": ({"learning_rate": PEAK, "lr_scheduler_type": "constant", "warmup_ratio": 0.03, "max_steps": 10000},
+        ("constant", 0, 10000, 0), lambda n: PEAK),
+    "the same as TrainingArguments print it, by steps": ({"learning_rate": PEAK, "lr_scheduler_type": "SchedulerType.CONSTANT", "warmup_steps": 300, "max_steps": 10000},
+        ("constant", 0, 10000, 0), lambda n: PEAK),
+    "nanoGPT without a decay": ({"learning_rate": PEAK, "min_lr": 6e-5, "decay_lr": "False", "warmup_iters": 2000, "lr_decay_iters": 600000, "max_iters": 200},
+        ("constant", 0, 600000, 6e-5), lambda n: PEAK),
     "torchtitan's default, a line": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "training.steps": 200},
         ("linear", 20, 200, 0), lambda n: titan(n, 20, 200)),
     "torchtitan's default warm-up of 200": ({"optimizer.lr": PEAK, "lr_scheduler.min_lr_factor": 0.1, "training.steps": 1000},
@@ -191,6 +214,20 @@ def test_a_drift_beyond_a_hundredth(server):
     assert first == {"step": 101, "declared": pytest.approx(PEAK), "observed": pytest.approx(PEAK * 1.011)}
 
 
+def test_seven_digits_count_though_they_are_zeros(server):
+    """2.6e-4 is declared: 3.000000E-04 is 15 % more from its first print on, and 2.600000E-04 none."""
+    for job, printed in (("off", 3e-4), ("kept", 2.6e-4)):
+        document = {"TrainingJobName": job, "HyperParameters": {"lr": "2.6e-4", "lr_decay_style": "constant", "lr_warmup_iters": "0", "train_iters": "400"}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        server.send(job, [f" iteration {n:8d}/     400 | consumed samples: {n * 16:12d} | elapsed time per iteration (ms): 412.7 | learning rate: {printed:.6E} | "
+                          f"global batch size:    16 | lm loss: 7.100000E+00 | loss scale: 1.0 | grad norm: 1.2 |" for n in range(1, 7)])
+    server.wait_for_extraction()
+    assert server.get("/api/v1/jobs/off/schedule").body["first_difference"] == {"step": 1, "declared": 2.6e-4, "observed": 3e-4}
+    assert server.get("/api/v1/jobs/kept/schedule").body["first_difference"] is None
+    row, = wait_until(lambda: incidents(server, "off", "rate_drifts"), what="the incident")
+    assert row["opened_step"] == 1
+
+
 def test_one_odd_print_is_no_difference(server):
     settings, _, rate = KINDS["transformers linear"]
     assert run(server, settings, lambda n: rate(n) * (2 if n == 100 else 1))["first_difference"] is None
@@ -239,7 +276,9 @@ def test_what_nobody_declared_is_null(server):
     ({"learning_rate": PEAK, "lr_scheduler_type": "cosine_with_restarts", "max_steps": 200}, ["lr_scheduler_type"]),
     ({"learning_rate": "a lot", "lr_scheduler_type": "cosine", "max_steps": 200}, ["learning_rate"]),
     ({"learning_rate": PEAK, "lr_scheduler_type": "cosine"}, []),
-    ({"learning_rate": PEAK, "lr_scheduler_type": "constant", "warmup_steps": 0.03}, []),
+    ({"learning_rate": PEAK, "lr_scheduler_type": "constant_with_warmup", "warmup_steps": 0.03}, []),
+    *(({"learning_rate": PEAK, "lr_scheduler_type": "warmup_stable_decay", "max_steps": 200, "lr_scheduler_kwargs": text}, ["lr_scheduler_kwargs"])
+      for text in ("{'num_decay_steps': 50, 'decay_type': '1-sqrt'}", "{'num_decay_steps': 50, 'num_stable_steps': 130}", "{'num_decay_steps': 50, 'num_cycles': 1}")),
     ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "warmup_steps": 300, "max_steps": 200}, []),
     ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "warmup_steps": "3 %", "max_steps": 200}, ["warmup_steps"]),
     ({"learning_rate": PEAK, "lr_scheduler_type": "cosine", "lr_warmup_tokens": "300M", "max_steps": 200}, ["lr_warmup_tokens"]),

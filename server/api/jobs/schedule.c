@@ -28,7 +28,7 @@ static void write_declared(struct json_writer *w, const struct schedule_report *
 	json_put_double(w, "initial", s->initial);
 	json_put_double(w, "least", s->least);
 	json_put_double(w, "warmup_steps", s->warmup);
-	if (s->shape == LR_WSD)
+	if (s->decay > 0)
 		json_put_double(w, "decay_steps", s->decay);
 	api_put_known(w, "total_steps", s->total > 0 ? s->total : NAN);
 	json_key(w, "from");

@@ -5,6 +5,7 @@
 #include "fleet/advice.h"
 #include "fleet/pool_shape.h"
 #include "model/jobs/by_hand.h"
+#include "model/jobs/setting_name.h"
 #include "read/charts/derivation.h"
 #include "read/checkpoints.h"
 #include "read/logs/log_search.h"
@@ -85,6 +86,17 @@ static bool is_document(struct span text)
 static enum status add_leaves(
 	struct reading *r, const char *prefix, const struct json *node, int depth, struct error *err);
 
+/* Parts of DeepSpeed's configuration: what is in them is named with them. */
+static bool is_part(struct span key)
+{
+	static const char *const parts[] = {"zero_optimization", "bf16", "fp16", "optimizer"};
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (setting_name_is(key, span_from(parts[i])))
+			return true;
+	return false;
+}
+
 static enum status add_leaf(
 	struct reading *r, const char *path, const char *prefix, const struct json *node, int depth, struct error *err)
 {
@@ -94,8 +106,10 @@ static enum status add_leaf(
 	if (is_document(text)) {
 		AUTO(json) inner = NULL;
 		struct error ignored;
+		char within[KEY_MAX_BYTES + 1];
+		snprintf(within, sizeof within, "%s.", path);
 		if (json_parse(&inner, text, &ignored) == OK)
-			return add_leaves(r, prefix, inner, depth + 1, err);
+			return add_leaves(r, is_part(json_key_of(node)) ? within : prefix, inner, depth + 1, err);
 	}
 	if (text.len)
 		return add(r, span_from(path), text, NAN, err);

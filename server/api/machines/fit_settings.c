@@ -211,7 +211,7 @@ static void read_precision(const struct advice_facts *facts, struct fit_setup *f
 /* Says that nothing is sharded. */
 static bool is_off(const struct advice_setting *setting)
 {
-	static const char *const words[] = {"false", "none", "null", "no", "[]", "no_shard"};
+	static const char *const words[] = {"false", "none", "null", "no", "[]", "{}", "no_shard"};
 
 	if (!setting->text.len)
 		return !(setting->number > 0);
@@ -221,10 +221,33 @@ static bool is_off(const struct advice_setting *setting)
 	return number_of(setting) == 0;
 }
 
+/* DeepSpeed's configuration in a file: what is in it is not known. NULL: none is. */
+static const struct advice_setting *find_file(const struct advice_facts *facts)
+{
+	static const char *const names[][NAMES_MAX] = {{"deepspeed"}, {"deepspeed_config"}, {"deepspeed_config_file"}};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const struct advice_setting *named = find(facts, names[i]);
+		if (named && span_ends_with(span_trim(named->text), SPAN(".json")))
+			return named;
+	}
+	return NULL;
+}
+
+/* NeMo's optimizer of that name keeps a part of its state on each rank, and which gradients depends on its own settings. */
+static const struct advice_setting *find_sharding_optimizer(const struct advice_facts *facts)
+{
+	static const char *const names[NAMES_MAX] = {"optim.name", "optimizer.name", "optimizer", "optim"};
+	const struct advice_setting *named = find(facts, names);
+
+	return says(named, "distributed_fused_adam") ? named : NULL;
+}
+
 /* *unread: a setting that shards in a way that is not followed. */
 static int read_stage(const struct advice_facts *facts, const struct advice_setting **unread)
 {
-	static const char *const stages[NAMES_MAX] = {"zero_stage", "zero_optimization.stage", "zero.stage"};
+	static const char *const stages[NAMES_MAX] = {
+		"zero_stage", "zero_optimization.stage", "zero.stage", "zero_optimization"};
 	static const char *const fully[NAMES_MAX] = {"fsdp", "sharding_strategy", "fsdp_sharding_strategy"};
 	static const char *const first[NAMES_MAX] = {"use_distributed_optimizer", "shard_optimizer_state"};
 	const struct advice_setting *shards = find(facts, fully), *numbered = find(facts, stages);
@@ -236,7 +259,9 @@ static int read_stage(const struct advice_facts *facts, const struct advice_sett
 		return 3;
 	if (says(shards, "shard_grad_op"))
 		return 2;
-	*unread = numbered && !is_off(numbered) ? numbered : shards && !is_off(shards) ? shards : NULL;
+	*unread = numbered && !is_off(numbered) ? numbered : shards && !is_off(shards) ? shards : find_file(facts);
+	if (!*unread)
+		*unread = find_sharding_optimizer(facts);
 	return is_on(find(facts, first)) ? 1 : 0;
 }
 
@@ -391,7 +416,8 @@ static const char *find_other(const struct advice_facts *facts)
 		"num_experts", "num_moe_experts", "num_local_experts", "n_routed_experts"};
 	static const char *const adapters[NAMES_MAX] = {"lora_r", "lora_rank", "use_lora", "use_peft", "peft_method"};
 	static const char *const offload[NAMES_MAX] = {"offload_optimizer.device", "offload_param.device",
-		"offload_optimizer", "offload_param", "cpu_offload", "enable_cpu_offload"};
+		"offload_optimizer", "offload_param", "cpu_offload", "enable_cpu_offload", "fsdp_offload_params"};
+	static const char *const fully[NAMES_MAX] = {"fsdp"};
 	static const char *const spread[NAMES_MAX] = {
 		"expert_model_parallel_size", "parallelism.expert_parallel_degree", "expert_parallel_size"};
 	const struct advice_setting *away = find(facts, offload);
@@ -400,7 +426,7 @@ static const char *find_other(const struct advice_facts *facts)
 		return "a mixture of experts";
 	if (is_on(find(facts, adapters)) || says(find(facts, adapters), "lora"))
 		return "an adapter (LoRA), which trains few parameters";
-	if (is_on(away) || says(away, "cpu") || says(away, "nvme"))
+	if (is_on(away) || says(away, "cpu") || says(away, "nvme") || says(find(facts, fully), "offload"))
 		return "what is kept in the host's memory";
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #include "read/charts/main_series.h"
 #include "read/charts/points_read.h"
 #include "read/charts/rank_0.h"
+#include "read/logs/lines.h"
 #include "read/view.h"
 #include "store/job_facts.h"
 
@@ -42,19 +43,52 @@ static bool find_setting(void *context, struct span name, struct span *key, stru
 
 /* ---- points ---- */
 
+/* Where the prints of a rate are, to read the line of one. */
+struct rate_place {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct span job, stream;
+};
+
+enum { LINE_BYTES = 64 << 10 };
+
 struct watching {
 	struct schedule_report *out;
+	struct rate_place place;
 	struct lr_watch watch;
 	uint64_t every, seen;
 	struct schedule_point newest; /* of the rate */
 };
 
-static void watch_rate(struct lr_watch *watch, const struct lr_schedule *declared, const struct point *point)
+/* Once a series. What was deleted says nothing. */
+static enum status read_line_of(
+	const struct rate_place *place, struct lr_watch *watch, const struct point *point, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct line_view *lines;
+	uint64_t total;
+	size_t count = 0;
+
+	if (!arena)
+		return error_no_memory(err);
+	enum status status = lines_read(place->pipeline, place->reader, arena, place->job, place->stream, point->line,
+		1, LINE_BYTES, &lines, &count, &total, err);
+	if (status != OK && status != ERR_GONE)
+		return status;
+	lr_watch_read(watch, status == OK && count ? lines[0].text : SPAN(""), point->value);
+	return OK;
+}
+
+static enum status watch_rate(const struct rate_place *place, struct lr_watch *watch,
+	const struct lr_schedule *declared, const struct point *point, struct error *err)
 {
 	struct lr_print print = {
 		point->step, point->ts_ms, lr_schedule_at(declared, (double)point->step), point->value};
 
+	if (!watch->is_line_read && point->line != NO_LINE && isfinite(point->value) && point->value > 0)
+		TRY(read_line_of(place, watch, point, err));
 	lr_watch_take(watch, declared, &print);
+	return OK;
 }
 
 static enum status take_rate(void *context, const struct point *point, struct error *err)
@@ -67,13 +101,12 @@ static enum status take_rate(void *context, const struct point *point, struct er
 		.declared = is_compared ? lr_schedule_at(declared, step) : NAN,
 		.observed = point->value};
 
-	(void)err;
 	w->newest = at;
 	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX - 1)
 		w->out->observed[w->out->observed_count++] = at;
 	if (!is_compared || w->out->has_difference)
 		return OK;
-	watch_rate(&w->watch, declared, point);
+	TRY(watch_rate(&w->place, &w->watch, declared, point, err));
 	if (w->watch.differing == LR_DIFFERS_PRINTS) {
 		const struct lr_print *first = &w->watch.first;
 		w->out->has_difference = true;
@@ -256,8 +289,10 @@ enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader
 	const struct stream_view *stream = find_stream(&view, rank_0.stream, out->metric, &points);
 	out->is_counted = stream && stream_view_counts(stream, out->metric);
 	w.every = points / (SCHEDULE_OBSERVED_MAX - 1) + 1;
-	if (stream)
+	if (stream) {
+		w.place = (struct rate_place){pipeline, reader, job, stream->name};
 		TRY(walk(pipeline, reader, job, stream->name, out->metric, take_rate, &w, err));
+	}
 	if (w.seen && out->observed[out->observed_count - 1].step != w.newest.step) /* where a decay ended */
 		out->observed[out->observed_count++] = w.newest;
 	stream = find_stream(&view, rank_0.stream, out->norm_metric, &points);
@@ -304,8 +339,9 @@ static enum status read_on(struct pipeline *pipeline, struct store_reader *reade
 	}
 	progress->generation = batch.generation;
 	progress->series_base = batch.series_base;
+	struct rate_place place = {pipeline, reader, job, stream};
 	for (size_t i = 0; i < batch.count; i++)
-		watch_rate(&progress->watch, &report->declared, &batch.points[i]);
+		TRY(watch_rate(&place, &progress->watch, &report->declared, &batch.points[i], err));
 	progress->ordinal = batch.next_ordinal;
 	return OK;
 }

@@ -53,6 +53,29 @@ TEST(few_digits_are_as_exact_as_their_last_one)
 	CHECK_INT(watch.differing, 3);
 }
 
+/* 3e-4 where 2.6e-4 is declared: one digit and four places may be 2.5e-4 to 3.5e-4; printed with seven digits it is 15 % more. */
+TEST(digits_that_a_line_shows_count_though_they_are_zeros)
+{
+	static const struct lr_schedule lower = {.shape = LR_CONSTANT, .peak = 2.6e-4, .least = 2.6e-4};
+	static const struct {
+		const char *line;
+		unsigned differing;
+	} lines[] = {{"", 0}, {"{'loss': 2.5, 'learning_rate': 3e-04}", 0}, {"lr 0.000300", 0}, {"lr 3.00e-04", 0},
+		{"lr 2.000000E-04 | loss 3.000000E+00", 0}, {"lr 3.000000E-", 0}, {"lr 3.000e-04", 1},
+		{" iteration 7/ 400 | learning rate: 3.000000E-04 | lm loss: 2.500000E+00 |", 1},
+		{"lm loss: 2.500000E+00 |learning rate:3.000000E-04", 1}, {"lr=3000e-7", 1}};
+	struct lr_print print = {1, 0, 2.6e-4, 3e-4};
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		struct lr_watch watch = {0};
+		lr_watch_read(&watch, span_from(lines[i].line), 3e-4);
+		CHECK(watch.is_line_read);
+		lr_watch_take(&watch, &lower, &print);
+		if (watch.differing != lines[i].differing)
+			test_fail(__FILE__, __LINE__, "'%s': %u differ", lines[i].line, watch.differing);
+	}
+}
+
 /* {:.6f}: the peak has three digits, the tail one, and then none. */
 TEST(fixed_decimals_are_as_exact_as_the_last_one)
 {

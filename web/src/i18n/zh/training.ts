@@ -7,6 +7,7 @@ export default {
   "cosine": "余弦",
   "inverse square root": "平方根倒数",
   "warm-up, stable, decay": "预热、稳定、衰减",
+  "warm-up, stable, cosine decay": "预热、稳定、余弦衰减",
   "Not followed, so that nothing is declared: {keys}": "未能解读，因此没有声明：{keys}",
   "The settings declare no schedule.": "设置中没有声明学习率计划。",
   "Step {step}": "第 {step} 步",

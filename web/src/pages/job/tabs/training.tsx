@@ -45,6 +45,7 @@ const SCHEDULES: Readonly<Record<string, string>> = {
   cosine: say("cosine"),
   "inverse square root": say("inverse square root"),
   "warm-up, stable, decay": say("warm-up, stable, decay"),
+  "warm-up, stable, cosine decay": say("warm-up, stable, cosine decay"),
 };
 
 /** Settings by name: what each says, and which setting it is. */
