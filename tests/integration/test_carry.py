@@ -154,14 +154,17 @@ def test_a_job_that_runs_goes_on_where_it_was(filled, make_server):
     assert filled.post("/api/v1/jobs", json={"TrainingJobName": "bar", "HyperParameters": settings}).status == 201
     rate = lambda step: f"{{'loss': 2.5, 'grad_norm': 0.5, 'learning_rate': {3e-4 * (400 - step) / 400!r}, 'epoch': {3 * step / 400:.2f}}}"
     filled.send("bar", [text for step in range(10, 311, 10) for text in (f" {step // 4}%|█▎   | {step}/400 [00:50<05:50,  1.00s/it]", rate(step))])
-    total = lambda server: (row := server.get("/api/v1/jobs/bar").body).get("total_steps") and (row["total_steps"], row["total_steps_from"])
-    assert wait_until(lambda: total(filled), what="the number of steps") == (400, "the log's step/total")
+
+    def is_said(server):
+        row = server.get("/api/v1/jobs/bar").body
+        return (row.get("total_steps"), row.get("total_steps_from")) == (400, "the log's step/total")
+    wait_until(lambda: is_said(filled), what="the number of steps")
     settled_export(filled)
     other = make_server()
     take(other, export(filled, f'name="{ODD}" or name=runs-on or name=bar'))
     other.send("bar", [rate(320)])
     other.wait_for_points("bar", "train:loss", 32)
-    assert wait_until(lambda: total(other), what="the number of steps") == (400, "the log's step/total")
+    wait_until(lambda: is_said(other), what="the number of steps")
     schedule = other.get("/api/v1/jobs/bar/schedule").body
     assert (schedule["declared"]["total_steps"], schedule["first_difference"]) == (400, None), schedule
     reply = other.post(f"/api/v1/logs?job={quote(ODD)}&stream={quote('algo/2 é')}&offset=0&source=file-1", "x" * 10)

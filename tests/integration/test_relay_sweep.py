@@ -1,6 +1,9 @@
 """Several runs of a tracker in one training under sm-ship: what a later one prints is no point of the first one's job, and the training is billed
 once. The real clients."""
 
+import json
+import time
+
 import pytest
 
 import mlflowclient
@@ -183,3 +186,57 @@ run.finish()
     wait_until(lambda: losses_of(server, "exp/two") == {"loss": ROWS}, what="those of the other tracker")
     assert (first["BillableTimeInSeconds"], second["BillableTimeInSeconds"]) == (seconds(first), 0)
     assert {"Key": "smfleet.billed_in", "Value": "both"} in second["Tags"]
+
+
+def mlflow(server, call, **body):
+    reply = server.post(f"/api/2.0/mlflow/{call}", json=body)
+    assert reply.status == 200, reply
+    return reply.body
+
+
+def begin_run(server, name, at_ms):
+    run = mlflow(server, "runs/create", experiment_name="exp", run_name=name, job_name="sweep", start_time=at_ms)
+    return run["run"]["info"]["run_id"]
+
+
+def end_run(server, run, at_ms, **more):
+    mlflow(server, "runs/update", run_id=run, status="FINISHED", end_time=at_ms, **more)
+
+
+def test_a_log_is_lent_no_longer_than_the_other_run_lasts(server):
+    """As the relay says it, at times that are told."""
+    now_ms = int(time.time()) * 1000 - 600_000
+
+    def send(first, second, stream="algo-1"):
+        rows = [{"line": f"step: {first + i} val_loss: {9 - (first + i) / 100:.2f}", "ts": now_ms + 1000 * (second + i)} for i in range(10)]
+        body = "\n".join(map(json.dumps, rows))
+        assert server.post(f"/api/v1/logs?job=sweep&stream={stream}", body, content_type="application/x-ndjson").status == 200
+
+    def counts():
+        series = server.get("/api/v1/jobs/sweep/metrics").body["series"]
+        return [(row["stream"], row["count"]) for row in series if row["metric"] == "val:loss"]
+
+    def has(wanted):
+        server.wait_for_extraction()
+        wait_until(lambda: counts() == wanted, what=f"{wanted}, not {counts()}")
+
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "sweep"}).status == 201
+    assert server.post("/api/v1/jobs/sweep/transitions", json={"SecondaryStatus": "Training", "time_ms": now_ms}).status < 300
+    first = begin_run(server, "lr0", now_ms)
+    send(1, 1)
+    end_run(server, first, now_ms + 20_000, shipped_job="sweep")
+    has([("algo-1", 10)])
+    for trial, second in ((1, 30), (2, 60)):
+        run = begin_run(server, f"lr{trial}", now_ms + 1000 * second)
+        send(1, second + 1)
+        send(1, second + 1, "algo-2")
+        end_run(server, run, now_ms + 1000 * (second + 20), shipped_job="sweep")
+    send(11, 90)
+    send(11, 90, "algo-2")
+    has([("algo-1", 20), ("algo-2", 10)])  # behind the sweep, in both streams
+    assert server.post("/api/v1/jobs/sweep/transitions", json={"SecondaryStatus": "Completed", "time_ms": now_ms + 110_000}).status < 300
+    late = begin_run(server, "other", now_ms + 200_000)
+    end_run(server, late, now_ms + 300_000)
+    other = ended(server, "exp/other")
+    assert (other["BillableTimeInSeconds"], [tag["Key"] for tag in other["Tags"]]) == (100, ["mlflow.runName"]), "of another training"
+    assert job(server, "sweep")["BillableTimeInSeconds"] == 110

@@ -67,11 +67,12 @@ def test_the_steps_that_the_log_alone_tells(server):
     announce(server, {**batch, "train_tokens": "many"}, "other")
     for job in ("j", "other"):
         server.send(job, steps(1, 300, "step {n}/400 loss: 2.5"))
-    found = wait_until(lambda: (one := tokens(server))["budget"] and one, what="how many steps there are: that is kept a moment after the lines")
+        wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body.get("total_steps") == 400, what="the number of steps: it is kept a moment after the lines")
+    found = tokens(server)
     assert (found["budget"], found["consumed"]) == (400 * 64 * 2048, 300 * 64 * 2048)
     assert found["from"]["budget"] == "total_steps (the log's step/total) * tokens_per_step"
     assert found["eta_ms"] == T0 + 299 * MINUTE_MS + 100 * MINUTE_MS
-    assert server.get("/api/v1/jobs/other").body["total_steps"] == 400 and tokens(server, "other")["budget"] is None
+    assert tokens(server, "other")["budget"] is None
 
 
 def test_what_was_made_again_is_consumed_once(server):

@@ -19,7 +19,8 @@ struct adoption {
 /*
  * *out: the job, with the run's settings and tags in its document, when it is the token's to write to and no run yet. *is_free: there is no
  * job of that name. Else neither: the run needs a name of its own. shared: its run, where what the log of that job prints is of this run, too,
- * or alone, from now on, and as it was before. is_within: of a run of that job's training, which is billed there.
+ * or alone, from now on, and as it was before. is_within: there is a run of that job, whose training had not ended when this one began: its time
+ * is billed there.
  */
 struct adopted {
 	bool is, is_free, is_within;
@@ -28,3 +29,12 @@ struct adopted {
 };
 enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct adoption *asked, struct buf *document,
 	struct adopted *out, struct error *err) MUST_CHECK;
+
+/* The run of the job whose log was lent: job_id 0, or as it was and has become. */
+struct lending {
+	struct span job;
+	struct tracked_run_row before, run;
+};
+/* A later run of a training has ended: what its log says from then on is of the log's job again, until another run begins. */
+enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job, int64_t end_ms,
+	struct lending *out, struct error *err) MUST_CHECK;

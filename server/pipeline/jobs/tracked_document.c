@@ -202,3 +202,11 @@ enum status tracked_document_write(struct span old, const struct tracked_pairs *
 			out->max_bytes);
 	return status == OK ? buf_status(out, err) : status;
 }
+
+struct span tracked_billed_in(const struct json *document)
+{
+	for (const struct json *tag = json_first(json_get(document, "Tags")); tag; tag = json_next(tag))
+		if (span_equal(json_string_of(json_get(tag, "Key")), TRACKED_WITHIN_TAG))
+			return json_string_of(json_get(tag, "Value"));
+	return SPAN("");
+}

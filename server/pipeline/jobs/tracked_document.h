@@ -26,6 +26,7 @@ enum status tracked_document_read(struct arena *arena, const struct json *docume
 
 /* Of a run that is part of another job, which is billed for its time: the tag names that job. */
 #define TRACKED_WITHIN_TAG SPAN("smfleet.billed_in")
+struct span tracked_billed_in(const struct json *document); /* "": of no other */
 
 /* The document with these changes. ERR_TOO_LARGE: it has no room. */
 enum status tracked_document_write(struct span old, const struct tracked_pairs *settings,

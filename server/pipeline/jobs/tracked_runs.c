@@ -254,6 +254,7 @@ struct changing {
 	struct run_change *asked;
 	struct buf document; /* as it has become; empty: as it was */
 	struct tracked_run_row before; /* its row; job_id 0: not read yet */
+	struct lending lending; /* that ends with it */
 	int64_t job_id;
 	struct life life;
 	struct job_transition transition; /* with a status */
@@ -323,14 +324,6 @@ static enum status change_row(
 	return store_put_tracked_run(tx, run, err);
 }
 
-static bool is_within(const struct json *document)
-{
-	for (const struct json *tag = json_first(json_get(document, "Tags")); tag; tag = json_next(tag))
-		if (span_equal(json_string_of(json_get(tag, "Key")), TRACKED_WITHIN_TAG))
-			return true;
-	return false;
-}
-
 /* It goes on, and no longer in the time of another job. The arena's. */
 static enum status bill_alone(
 	struct arena *arena, const struct run_change *asked, struct span *document, struct error *err)
@@ -341,7 +334,7 @@ static enum status bill_alone(
 	if (!goes_on(asked) || asked->is_relayed)
 		return OK;
 	TRY(json_parse(&parsed, *document, err));
-	if (!is_within(parsed) || !json_get(parsed, TRACKED_BILLED))
+	if (!tracked_billed_in(parsed).len || !json_get(parsed, TRACKED_BILLED))
 		return OK;
 	json_remove(parsed, TRACKED_BILLED);
 	json_print(parsed, &text);
@@ -509,6 +502,11 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	TRY(change_row(changing, tx, &run, err));
 	TRY(change_document(changing, tx, &row, err));
 	note_log(changing->pipeline, &run);
+	changing->lending = (struct lending){0};
+	if (phase_is_final(changing->asked->secondary))
+		TRY(run_give_log_back(tx, changing->arena, &row, changing->asked->end_ms, &changing->lending, err));
+	if (changing->lending.job.len)
+		note_log(changing->pipeline, &changing->lending.run);
 	return OK;
 }
 
@@ -572,8 +570,10 @@ enum status pipeline_change_run(struct pipeline *pipeline, struct store_reader *
 		if (status == OK)
 			status = state(&changing, reader, &row, err);
 	}
-	if (status != OK)
+	if (status != OK) {
 		note_log_again(pipeline, asked->job, &changing.before);
+		note_log_again(pipeline, changing.lending.job, &changing.lending.before);
+	}
 	buf_done(&changing.document);
 	return status;
 }

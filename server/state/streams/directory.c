@@ -217,8 +217,8 @@ bool job_note_log(struct job_state *job, const struct tracked_run_row *run)
 	bool is_news = note_time(&job->alone_from_ms, run->log_alone_ms);
 
 	is_news |= note_time(&job->alone_to_ms, run->log_alone_until_ms);
-	is_news |= note_time(&job->lent_to_ms, run->log_lent_until_ms);
-	return note_time(&job->lent_from_ms, run->log_lent_ms) | is_news;
+	is_news |= note_time(&job->lent_from_ms, run->log_lent_ms); /* first: lent again, nothing from before that is */
+	return note_time(&job->lent_to_ms, run->log_lent_until_ms) | is_news;
 }
 
 bool job_log_is_lent(const struct job_state *job, int64_t ts_ms)
