@@ -162,6 +162,32 @@ static bool is_known(const struct known *known, uint32_t attempt)
 	return false;
 }
 
+/* Said of the job's beginning beside another job, and over since: beside the present one it may be so again. */
+static bool is_taken_back(const struct known *known)
+{
+	bool has_ended = false;
+
+	for (size_t i = 0; i < known->count; i++) {
+		const struct incident *incident = &known->rows[i].incident;
+		if (incident->opened_ordinal != 1)
+			continue;
+		if (incident->state == INCIDENT_OPEN || incident->closed_why)
+			return false;
+		has_ended = true;
+	}
+	return has_ended;
+}
+
+static uint32_t next_life(const struct known *known, uint32_t attempt)
+{
+	uint32_t life = 0;
+
+	for (size_t i = 0; i < known->count; i++)
+		if (known->rows[i].incident.opened_ordinal == attempt && known->rows[i].life >= life)
+			life = known->rows[i].life + 1;
+	return life;
+}
+
 /* One of an earlier restart ends with this one. */
 static enum status end_earlier(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct job_state *job, uint32_t attempt, struct error *err)
