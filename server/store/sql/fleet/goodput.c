@@ -408,9 +408,8 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, to_ms);
-	bind_i64(&s,
-		from_ms -
-			STORE_BREAK_SHARED_MS); /* the index's lower bound: all of the past would be read without it */
+	/* The index's lower bound: all of the past would be read without it. */
+	bind_i64(&s, from_ms - STORE_BREAK_SHARED_MS);
 	return rows_read(&s, arena, ROWS(fields, struct goodput_cause), out, count, err);
 }
 
