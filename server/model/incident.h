@@ -54,7 +54,9 @@ struct incident {
 	uint64_t line; /* of the point that tripped it */
 	int64_t rule_id; /* of INCIDENT_RULE: whose; 0 else */
 	bool is_historic; /* its lines were old when they came: no webhook */
-	bool is_again; /* open yet at a later point, whose step, time and value these are: news where the job had ended since. Not kept */
+	/* Open yet at a later point, whose step, time and value these are: news where the job had ended since; of a restart, where it was
+	 * taken back since. Not kept. */
+	bool is_again;
 	/* evidence, as of the opening; docs/detection.md, "The evidence", says what it is of each kind */
 	double value; /* of the tripping point, or of the median of points that tripped it */
 	double expected; /* what was usual before */

@@ -70,10 +70,8 @@ static bool flush_summaries(struct maintenance *m)
 }
 
 /* A job that is not ranked before the end is next looked at with its next point, and may have got its last one. */
-static void flush_all_summaries(struct maintenance *m)
+static void flush_all_summaries(struct maintenance *m, int64_t until_ms)
 {
-	int64_t until_ms = clock_mono_ms() + m->pipeline->drain_ms / 2; /* the rest is for sealing */
-
 	while (flush_summaries(m) && clock_mono_ms() < until_ms)
 		;
 }
@@ -378,9 +376,10 @@ void *maintenance_run(void *context)
 	m.reader = reader;
 	for (bool has_more = false; !control_wait_tick(pipeline, has_more ? 1 : TICK_MS);)
 		has_more = maintain(&m, clock_mono_ms());
+	int64_t stopped_ms = clock_mono_ms();
 	stragglers_run(pipeline, reader);
 	look_at_streams(&m, &(bool){false});
-	flush_all_summaries(&m);
-	seal(&m, true, clock_mono_ms() + pipeline->drain_ms);
+	flush_all_summaries(&m, stopped_ms + pipeline->drain_ms / 2); /* the rest is for sealing */
+	seal(&m, true, stopped_ms + pipeline->drain_ms);
 	return NULL;
 }

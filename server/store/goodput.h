@@ -147,8 +147,10 @@ struct goodput_cause {
 };
 /*
  * Of what broke off in [from_ms, to_ms), the most frequent first; and of what had before, until work went on behind from_ms: of that the
- * restart's time alone, as much as lies within, so that adjacent times share it. count 0: all of a cause is of before.
+ * restart's time alone, as much as lies within, so that adjacent times share it. count 0: all of a cause is of before. What broke off more
+ * than STORE_BREAK_SHARED_MS before from_ms is not looked for.
  */
+#define STORE_BREAK_SHARED_MS (INT64_C(30) * 24 * 60 * 60 * 1000)
 enum status store_read_goodput_causes(struct store_reader *reader, struct arena *arena, int64_t from_ms, int64_t to_ms,
 	struct goodput_cause **out, size_t *count, struct error *err) MUST_CHECK;
 

@@ -521,6 +521,13 @@ def test_beside_another_job_it_is_judged_anew(server):
     row, = wait_until(lambda: differing(server, "alone"), what="the incident of who goes on with far since")
     assert (row["evidence"]["attempt"], row["state"]) == (1, "open")
     wait_until(lambda: differing(server, "next")[0]["state"] == "recovered", what="the end of what was said beside far")
+    send(server, Log(35).train(1, 100, add=1.5), "farther")
+    assert server.patch("/api/v1/jobs/next", json={"tags": {"continues": "farther"}}).status == 200
+    rows = wait_until(lambda: len(differing(server, "next")) == 2 and differing(server, "next"), what="what is said beside farther")
+    assert sorted(row["state"] for row in rows) == ["open", "recovered"]
+    assert next(row for row in rows if row["state"] == "open")["evidence"]["expected"] > next(row for row in rows if row["state"] != "open")["evidence"]["expected"] + 0.5
+    assert server.patch("/api/v1/jobs/next", json={"tags": {"continues": "near"}}).status == 200
+    wait_until(lambda: [row["state"] for row in differing(server, "next")] == ["recovered"] * 2, what="the end of that, too")
 
 
 def test_a_rate_that_restarted_is_told_with_its_figures(server):

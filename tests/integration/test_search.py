@@ -172,17 +172,6 @@ def test_ranking_is_robust(server):
     assert names("", "loss.final") == ["spiky", "calm", "gone"] and names("", "-loss.final") == ["calm", "spiky", "gone"]
 
 
-def test_a_stop_comes_after_the_ranking_of_all(make_server):
-    """More than a round of it ranks: what is left would be ranked with its next point, and this was the last one."""
-    server = make_server("--stop-timeout", "4m")
-    series = [{"metric": f"m{n}", "step": [1, 2], "value": [1.5, 2]} for n in range(900)]
-    assert server.post("/api/v1/points?job=j", json={"series": series}).status == 200
-    server.wait_for_extraction()
-    server.restart(keep_port=False)
-    metrics = server.get("/api/v1/jobs/j").body["metrics"]
-    assert len(metrics) == 900 and [row["metric"] for row in metrics if "final" not in row] == []
-
-
 def test_examples_of_the_documentation(jobs):
     text = (Path(__file__).parents[2] / "docs/search.md").read_text()
     queries = re.search(r"```query\n(.*?)```", text, re.S)[1].splitlines()

@@ -71,6 +71,18 @@ def test_idle_server_stops_at_once(server):
     assert time.monotonic() - began < 3
 
 
+def test_a_stop_comes_after_the_ranking_of_all(make_server):
+    """More than a round of it ranks: what is left would be ranked with its next point, and this was the last one. It is what
+    a server with sanitizers ranks in two rounds or more, and this file is of those that have them."""
+    server = make_server("--stop-timeout", "4m")
+    series = [{"metric": f"m{n}", "step": [1, 2], "value": [1.5, 2]} for n in range(900)]
+    assert server.post("/api/v1/points?job=j", json={"series": series}).status == 200
+    server.wait_for_extraction()
+    server.restart(keep_port=False)
+    metrics = server.get("/api/v1/jobs/j").body["metrics"]
+    assert len(metrics) == 900 and [row["metric"] for row in metrics if "final" not in row] == []
+
+
 def test_nothing_is_left_beside_the_database(server):
     server.send("j", "x")
     server.stop()

@@ -95,7 +95,7 @@ static void fill(struct incident *incident, const struct continuity *c)
 /* is_old: of a time before this start of the server, nobody is woken for it. */
 static enum status open_incident(struct pipeline *pipeline, struct job_state *job,
 	const struct continuity_report *report, const struct continuity_restart *restart, int64_t newest_ms,
-	bool is_old, struct error *err)
+	bool is_old, bool is_again, struct error *err)
 {
 	struct job_incident note = {.pipeline = pipeline, .job = job};
 	AUTO_DONE(buf) facts = BUF_INIT(FACTS_BYTES);
@@ -109,6 +109,7 @@ static enum status open_incident(struct pipeline *pipeline, struct job_state *jo
 		.state = INCIDENT_OPEN,
 		.opened_ordinal = restart->attempt, /* one a restart */
 		.opened_ms = newest_ms,
+		.is_again = is_again,
 		.is_historic = is_old || newest_ms < clock_wall_ms() - HISTORIC_MS};
 	fill(&note.row.incident, &restart->judged);
 	return job_incident_put(&note, err);
@@ -162,6 +163,15 @@ static bool is_known(const struct known *known, uint32_t attempt)
 	return false;
 }
 
+/* Said of the job's beginning beside another job, and over since: beside the present one it may be so again. */
+static bool is_taken_back(const struct known *known)
+{
+	for (size_t i = 0; i < known->count; i++)
+		if (known->rows[i].incident.opened_ordinal == 1 && known->rows[i].incident.state == INCIDENT_OPEN)
+			return false;
+	return is_known(known, 1);
+}
+
 /* One of an earlier restart ends with this one. */
 static enum status end_earlier(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct job_state *job, uint32_t attempt, struct error *err)
@@ -183,6 +193,7 @@ struct watching {
 	struct job_state *job;
 	uint32_t attempts;
 	bool is_anew; /* it states another job to go on with than when it was looked at */
+	bool is_over; /* and what was said of its beginning has ended: it may be said again */
 	int64_t newest_ms;
 	struct known known;
 	struct continuity_report report;
@@ -203,7 +214,7 @@ static enum status look_at_earlier(struct watching *w, struct error *err)
 			!is_told(restart) || is_known(&w->known, restart->attempt))
 			continue;
 		TRY(open_incident(
-			w->pipeline, w->job, &w->report, restart, w->newest_ms, !w->job->judged_attempts, err));
+			w->pipeline, w->job, &w->report, restart, w->newest_ms, !w->job->judged_attempts, false, err));
 	}
 	return OK;
 }
@@ -219,7 +230,7 @@ static enum status look_at_newest(struct watching *w, bool has_ended, bool *is_d
 	*is_done = goes_on_with_none || has_ended || (is_there && is_settled(&last->judged));
 	if (!is_there || !*is_done || !is_told(last))
 		return OK;
-	return open_incident(w->pipeline, w->job, report, last, w->newest_ms, false, err);
+	return open_incident(w->pipeline, w->job, report, last, w->newest_ms, false, w->is_over, err);
 }
 
 /* What was said of the job's beginning was said beside another job. */
@@ -244,7 +255,8 @@ static enum status look(struct watching *w, bool *is_done, struct error *err)
 		return error_no_memory(err);
 	TRY(store_read_job_by_id(w->reader, w->arena, w->job->job_id, &row, err));
 	TRY(read_known(w->reader, w->arena, w->job, &w->known, err));
-	*is_done = is_known(&w->known, w->attempts);
+	w->is_over = w->is_anew && w->attempts == 1 && is_taken_back(&w->known);
+	*is_done = is_known(&w->known, w->attempts) && !w->is_over;
 	if (!*is_done || w->is_anew)
 		TRY(continuity_read(w->pipeline, w->reader, w->arena, row.name, RESTARTS_LOOKED_AT, &w->report, err));
 	TRY(end_if_other(w, err));
@@ -278,9 +290,10 @@ static enum status watch(
 	job->judge_wait_ms = job->judge_wait_ms < LAST_LOOK_MS / 2 ? 2 * job->judge_wait_ms : LAST_LOOK_MS;
 	w.is_anew = job->is_judged_anew;
 	TRY(look(&w, &is_done, err));
-	job->is_judged_anew = false;
-	if (is_done)
+	if (is_done) {
+		job->is_judged_anew = false;
 		job->judged_attempts = attempts;
+	}
 	return OK;
 }
 

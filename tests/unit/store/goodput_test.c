@@ -190,6 +190,31 @@ TEST(breaks_are_summed_up_by_cause)
 	CHECK_SPAN(causes[0].cause, SPAN("spot"));
 	CHECK(causes[0].count == 2 && causes[0].ended == 1 && causes[0].repair_ms == 60 && causes[0].lost_steps == 3);
 	CHECK(causes[0].redone_node_ms == 120 && causes[0].restart_node_ms == 100);
+	CHECK_OK(store_read_goodput_causes(h.reader, h.arena, 110, 200, &causes, &count, &err));
+	CHECK(count == 1 && causes[0].count == 0 && causes[0].redone_node_ms == 0 && causes[0].restart_node_ms == 40);
+	harness_done(&h);
+}
+
+TEST(a_break_of_more_than_thirty_days_before_has_no_part)
+{
+	struct harness h = harness_new();
+	const int64_t from_ms = 100 * STORE_BREAK_SHARED_MS;
+	struct goodput_cause *causes;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	struct goodput_row row = row_of(job);
+	struct goodput_incident broken[] = {
+		{from_ms - STORE_BREAK_SHARED_MS - 1, 0, SPAN("older"), 1, 0, 0, 2 * STORE_BREAK_SHARED_MS},
+		{from_ms - STORE_BREAK_SHARED_MS, 0, SPAN("old"), 1, 0, 0, STORE_BREAK_SHARED_MS + 5}};
+	CHECK_OK(store_touch_goodput(h.tx, job, 0, &err));
+	CHECK_OK(store_put_goodput(h.tx, &row, NULL, 0, broken, 2, &err));
+	harness_commit(&h);
+	CHECK_OK(store_read_goodput_causes(h.reader, h.arena, from_ms, from_ms + 10, &causes, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK_SPAN(causes[0].cause, SPAN("old"));
+	CHECK_INT(causes[0].restart_node_ms, 5);
 	harness_done(&h);
 }
 

@@ -403,20 +403,27 @@ TEST(statements_are_prepared_once)
 	harness_done(&h);
 }
 
-/* What the engine did for a page of machines. */
-static int steps_of_hosts(struct harness *h)
+/* What the engine did since it was asked last. */
+static int steps_of(struct harness *h)
 {
 	struct sqlite_reader *on = sqlite_reader_of(h->reader);
-	struct span *hosts;
-	size_t count;
 	int steps = 0;
 
-	CHECK_OK(store_read_hosts(h->reader, h->arena, SPAN(""), SPAN(""), 100000, 20, &hosts, &count, &err));
-	CHECK_INT(count, 20);
 	for (size_t i = 0; i < STATEMENT_SLOTS; i++)
 		if (on->statements[i].sql)
 			steps += sqlite3_stmt_status(on->statements[i].prepared, SQLITE_STMTSTATUS_VM_STEP, 1);
 	return steps;
+}
+
+/* Of a page of machines. */
+static int steps_of_hosts(struct harness *h)
+{
+	struct span *hosts;
+	size_t count;
+
+	CHECK_OK(store_read_hosts(h->reader, h->arena, SPAN(""), SPAN(""), 100000, 20, &hosts, &count, &err));
+	CHECK_INT(count, 20);
+	return steps_of(h);
 }
 
 TEST(old_faults_of_other_machines_cost_nothing_at_a_page_of_machines)
@@ -439,5 +446,36 @@ TEST(old_faults_of_other_machines_cost_nothing_at_a_page_of_machines)
 		CHECK_OK(store_put_node_fault(h.tx, &fault, &err));
 	harness_commit(&h);
 	CHECK(before > 0 && steps_of_hosts(&h) < 2 * before);
+	harness_done(&h);
+}
+
+static int steps_of_causes(struct harness *h)
+{
+	struct goodput_cause *causes;
+	size_t count;
+
+	CHECK_OK(store_read_goodput_causes(
+		h->reader, h->arena, 2 * STORE_BREAK_SHARED_MS, 2 * STORE_BREAK_SHARED_MS + 10, &causes, &count, &err));
+	CHECK_INT(count, 1);
+	return steps_of(h);
+}
+
+TEST(breaks_of_long_ago_cost_a_report_nothing)
+{
+	struct harness h = harness_new();
+	struct goodput_incident breaks[3001] = {{2 * STORE_BREAK_SHARED_MS, 0, SPAN("spot"), 1, 0, 0, 5}};
+
+	harness_begin(&h);
+	struct goodput_row row = {.job_id = harness_job(&h, "a"), .cost = STORE_NO_COST};
+	CHECK_OK(store_touch_goodput(h.tx, row.job_id, 0, &err));
+	CHECK_OK(store_put_goodput(h.tx, &row, NULL, 0, breaks, 1, &err));
+	harness_commit(&h);
+	int before = steps_of_causes(&h);
+	for (int i = 1; i <= 3000; i++)
+		breaks[i] = (struct goodput_incident){i, 0, SPAN("spot"), 1, 0, 0, 5};
+	harness_begin(&h);
+	CHECK_OK(store_put_goodput(h.tx, &row, NULL, 0, breaks, 3001, &err));
+	harness_commit(&h);
+	CHECK(before > 0 && steps_of_causes(&h) < 2 * before);
 	harness_done(&h);
 }

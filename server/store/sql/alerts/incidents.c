@@ -109,11 +109,11 @@ static void keep_opening(const struct known *known, struct incident *incident)
 	incident->opened_ms = known->opened_ms;
 }
 
-/* The end of its job closed it, and the job goes on: another one. */
+/* The end of its job closed it, and the job goes on; or it was taken back, and a restart is so beside another job: another one. */
 static bool goes_on(const struct known *known, const struct incident *incident)
 {
 	return incident->is_again && known->is_there && known->state != INCIDENT_OPEN &&
-	       known->closed_why == INCIDENT_CLOSED_WITH_JOB;
+	       (known->closed_why == INCIDENT_CLOSED_WITH_JOB || incident->kind == INCIDENT_RESTART_DIFFERS);
 }
 
 enum status store_put_incident(

@@ -403,11 +403,13 @@ enum status store_read_goodput_causes(struct store_reader *reader, struct arena 
 		"SELECT " CAUSE
 		" AS why, count(" BEGUN("1") ") AS n, count(" BEGUN("CASE WHEN to_ms > 0 THEN 1 END") "), " SQL_TOTAL(BEGUN("CASE WHEN to_ms > 0 THEN to_ms - from_ms END")) ", " SQL_TOTAL(BEGUN("CASE WHEN lost_steps > 0 THEN lost_steps END")) ", count(" BEGUN(
 			"CASE WHEN lost_steps < 0 THEN 1 END") "), " SQL_TOTAL(BEGUN(NODE_MS("redone_ms"))) ", " SQL_TOTAL(NODE_MS("(" RESTART_WITHIN
-																   ")")) " FROM goodput_breaks WHERE from_ms < ?2 AND (from_ms >= ?1 OR " RESTARTED_MS
+																   ")")) " FROM goodput_breaks WHERE from_ms >= ?3 AND from_ms < ?2 AND (from_ms >= ?1 OR " RESTARTED_MS
 																	 " > ?1) GROUP BY why ORDER BY n DESC, why",
 		err));
 	bind_i64(&s, from_ms);
 	bind_i64(&s, to_ms);
+	/* The index's lower bound: all of the past would be read without it. */
+	bind_i64(&s, from_ms - STORE_BREAK_SHARED_MS);
 	return rows_read(&s, arena, ROWS(fields, struct goodput_cause), out, count, err);
 }
 
