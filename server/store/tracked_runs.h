@@ -46,6 +46,7 @@ struct tracked_run_row {
 	bool log_is_shared; /* by another run of the training, which is a job of its own: there will be no such time again */
 	/* From when to when its job's log is of such runs alone: they began when it had ended. 0: there is no such time; it is so still. */
 	int64_t log_lent_ms, log_lent_until_ms;
+	uint32_t log_lent_runs; /* that have not ended */
 };
 /* A new one, or all columns of the job's. */
 enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_row *row, struct error *err) MUST_CHECK;

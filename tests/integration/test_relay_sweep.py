@@ -228,6 +228,8 @@ def test_a_log_is_lent_no_longer_than_the_other_run_lasts(server):
     has([("algo-1", 10)])
     for trial, second in ((1, 30), (2, 60)):
         run = begin_run(server, f"lr{trial}", now_ms + 1000 * second)
+        beside = begin_run(server, f"rank1-{trial}", now_ms + 1000 * second)
+        end_run(server, beside, now_ms + 1000 * second, shipped_job="sweep")
         send(1, second + 1)
         send(1, second + 1, "algo-2")
         end_run(server, run, now_ms + 1000 * (second + 20), shipped_job="sweep")

@@ -41,18 +41,25 @@ static enum status write_document(struct span old, const struct adoption *asked,
  * A run that begins when the job's own is over, and well, is the next one of a script that trains several times: what is printed from then on is
  * of that. One that had failed may be the same training, started anew.
  */
-static bool share_log(struct tracked_run_row *run, const struct adoption *asked, bool is_within)
+static void lend_log(struct tracked_run_row *run, int64_t start_ms)
 {
 	bool is_lent = run->log_lent_ms && !run->log_lent_until_ms;
-	bool is_next = is_within && !is_lent && span_equal(run->status, TRACKED_FINISHED);
 	bool was_lent = run->log_lent_ms && run->end_ms <= run->log_lent_ms; /* and it has not gone on since */
+
+	if (!is_lent && !was_lent)
+		run->log_lent_ms = start_ms > run->end_ms ? start_ms : run->end_ms;
+	run->log_lent_until_ms = 0;
+	run->log_lent_runs = is_lent ? run->log_lent_runs + 1 : 1;
+}
+
+static bool share_log(struct tracked_run_row *run, const struct adoption *asked)
+{
+	bool is_next = span_equal(run->status, TRACKED_FINISHED);
 
 	if (run->log_is_shared && !is_next)
 		return false;
-	if (is_next && !was_lent)
-		run->log_lent_ms = asked->start_ms > run->end_ms ? asked->start_ms : run->end_ms;
 	if (is_next)
-		run->log_lent_until_ms = 0;
+		lend_log(run, asked->start_ms);
 	if (!run->log_is_shared)
 		run->log_alone_until_ms = run->log_alone_until_ms ? run->log_alone_until_ms : asked->start_ms;
 	run->log_is_shared = true;
@@ -76,7 +83,7 @@ enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct
 	status = store_read_run_of_job(reader, arena, out->row.job_id, &run, err);
 	struct tracked_run_row before = run;
 	out->is_within = status == OK && (!out->row.ended_ms || asked->start_ms <= out->row.ended_ms);
-	if (status == OK && share_log(&run, asked, out->is_within)) {
+	if (out->is_within && share_log(&run, asked)) {
 		out->before = before;
 		out->shared = run;
 		status = store_put_tracked_run(tx, &run, err);
@@ -90,25 +97,29 @@ enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct
 	return pools_put_job(tx, &out->row, err);
 }
 
-enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job, int64_t end_ms,
-	struct lending *out, struct error *err)
+enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job,
+	const struct tracked_run_row *ended, struct lending *out, struct error *err)
 {
 	struct store_reader *reader = store_tx_reader(tx);
 	AUTO(json) document = NULL;
+	struct tracked_run_row run;
 	struct job_row owner;
 
 	*out = (struct lending){0};
 	TRY(json_parse(&document, job->document, err));
 	struct span name = tracked_billed_in(document);
 	enum status status = name.len ? store_read_job(reader, arena, name, &owner, err) : ERR_NOT_FOUND;
+	if (status == OK && check_team(owner.team, owner.name, job->team, NULL) != OK)
+		return OK; /* a tag that a client made up */
 	if (status == OK)
-		status = store_read_run_of_job(reader, arena, owner.job_id, &out->before, err);
-	if (status != OK || !out->before.log_lent_ms || out->before.log_lent_until_ms) {
-		*out = (struct lending){0};
+		status = store_read_run_of_job(reader, arena, owner.job_id, &run, err);
+	if (status != OK)
 		return status == ERR_NOT_FOUND ? OK : status;
-	}
-	out->job = owner.name;
-	out->run = out->before;
-	out->run.log_lent_until_ms = end_ms > out->run.log_lent_ms ? end_ms : out->run.log_lent_ms;
+	if (!run.log_lent_ms || run.log_lent_until_ms || ended->start_ms < run.log_lent_ms)
+		return OK;
+	*out = (struct lending){.job = owner.name, .before = run, .run = run};
+	out->run.log_lent_runs -= out->run.log_lent_runs > 0;
+	if (!out->run.log_lent_runs)
+		out->run.log_lent_until_ms = ended->end_ms > run.log_lent_ms ? ended->end_ms : run.log_lent_ms;
 	return store_put_tracked_run(tx, &out->run, err);
 }

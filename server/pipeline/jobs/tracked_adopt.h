@@ -35,6 +35,6 @@ struct lending {
 	struct span job;
 	struct tracked_run_row before, run;
 };
-/* A later run of a training has ended: what its log says from then on is of the log's job again, until another run begins. */
-enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job, int64_t end_ms,
-	struct lending *out, struct error *err) MUST_CHECK;
+/* A later run of a training has ended, as its row says: what its log says from then on is of the log's job again, once none of them is open. */
+enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job,
+	const struct tracked_run_row *ended, struct lending *out, struct error *err) MUST_CHECK;

@@ -503,8 +503,8 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	TRY(change_document(changing, tx, &row, err));
 	note_log(changing->pipeline, &run);
 	changing->lending = (struct lending){0};
-	if (phase_is_final(changing->asked->secondary))
-		TRY(run_give_log_back(tx, changing->arena, &row, changing->asked->end_ms, &changing->lending, err));
+	if (phase_is_final(changing->asked->secondary) && span_equal(changing->before.status, TRACKED_RUNNING))
+		TRY(run_give_log_back(tx, changing->arena, &row, &run, &changing->lending, err));
 	if (changing->lending.job.len)
 		note_log(changing->pipeline, &changing->lending.run);
 	return OK;

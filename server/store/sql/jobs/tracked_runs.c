@@ -86,7 +86,8 @@ enum status store_read_tracked_projects(struct store_reader *reader, struct aren
 
 #define RUN_COLUMNS                                                                                                    \
 	"job_id, run_id, project_id, name, user_name, status, start_ms, end_ms, artifacts, inputs,"                    \
-	" log_alone_ms, log_alone_until_ms, log_is_shared, log_lent_ms, log_lent_until_ms"
+	" log_alone_ms, log_alone_until_ms, log_is_shared, log_lent_ms, log_lent_until_ms,"                            \
+	" log_lent_runs"
 
 static const struct row_field run_fields[] = {FIELD(struct tracked_run_row, job_id),
 	FIELD(struct tracked_run_row, run_id), FIELD(struct tracked_run_row, project_id),
@@ -95,19 +96,20 @@ static const struct row_field run_fields[] = {FIELD(struct tracked_run_row, job_
 	FIELD(struct tracked_run_row, end_ms), FIELD(struct tracked_run_row, artifacts),
 	FIELD(struct tracked_run_row, inputs), FIELD(struct tracked_run_row, log_alone_ms),
 	FIELD(struct tracked_run_row, log_alone_until_ms), FIELD(struct tracked_run_row, log_is_shared),
-	FIELD(struct tracked_run_row, log_lent_ms), FIELD(struct tracked_run_row, log_lent_until_ms)};
+	FIELD(struct tracked_run_row, log_lent_ms), FIELD(struct tracked_run_row, log_lent_until_ms),
+	FIELD(struct tracked_run_row, log_lent_runs)};
 
 enum status store_put_tracked_run(struct store_tx *tx, const struct tracked_run_row *row, struct error *err)
 {
 	return row_put(tx,
-		"INSERT INTO tracked_runs (" RUN_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		"INSERT INTO tracked_runs (" RUN_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		" ON CONFLICT (job_id) DO UPDATE SET run_id = excluded.run_id, project_id = excluded.project_id,"
 		" name = excluded.name, user_name = excluded.user_name, status = excluded.status,"
 		" start_ms = excluded.start_ms, end_ms = excluded.end_ms,"
 		" artifacts = excluded.artifacts, inputs = excluded.inputs,"
 		" log_alone_ms = excluded.log_alone_ms, log_alone_until_ms = excluded.log_alone_until_ms,"
 		" log_is_shared = excluded.log_is_shared, log_lent_ms = excluded.log_lent_ms,"
-		" log_lent_until_ms = excluded.log_lent_until_ms",
+		" log_lent_until_ms = excluded.log_lent_until_ms, log_lent_runs = excluded.log_lent_runs",
 		ROWS(run_fields, struct tracked_run_row), row, err);
 }
 
