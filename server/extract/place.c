@@ -57,7 +57,6 @@ static bool is_aside(const struct run *run)
 static enum status place(struct run *run, struct found *found, struct error *err)
 {
 	struct extractor *extractor = run->extractor;
-	struct attempts *attempts = &extractor->attempts;
 	int64_t shown = shown_time(run);
 	struct raw_step raw = {.value = found->step,
 		.epoch = found->epoch,
@@ -66,15 +65,12 @@ static enum status place(struct run *run, struct found *found, struct error *err
 		.ts_ms = shown != NO_TIME ? shown : run->arrival_ms,
 		.line = run->line->number,
 		.is_aside = is_aside(run)};
-	raw.waits_for_points = sent_may_speak(&extractor->sent, attempts, raw.ts_ms);
+	raw.waits_for_points = sent_may_speak(&extractor->sent, &extractor->attempts, raw.ts_ms);
 
-	size_t before = attempts->start_count;
-	TRY(attempts_place(attempts, &attempts->tracks[found->slot], &raw, &found->placed, err));
-	if (attempts->start_count == before)
-		return OK;
-	if (sent_went_on(&extractor->sent, attempts, raw.ts_ms) && attempts_refute(attempts))
-		return attempts_place(attempts, &attempts->tracks[found->slot], &raw, &found->placed, err);
-	extractor->sent.lines_ms = raw.ts_ms;
+	size_t before = extractor->attempts.start_count;
+	TRY(attempts_place(&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err));
+	if (extractor->attempts.start_count > before)
+		extractor->sent.lines_ms = raw.ts_ms;
 	return OK;
 }
 

@@ -189,18 +189,6 @@ static bool is_underway(const struct sent_steps *sent, const struct sent_step *a
 	return at->ts_ms < sent->lines_ms && span_ms(at->ts_ms, sent->lines_ms) <= UNDERWAY_MS;
 }
 
-/* The first that is heard of the series, behind what lines have opened since it was sent: it is of the attempt before that. */
-static bool is_late_first(const struct sent_steps *sent, const struct attempts *attempts, const struct sent_step *at)
-{
-	return !sent->attempt && current(attempts) > 1 && is_underway(sent, at);
-}
-
-bool sent_went_on(const struct sent_steps *sent, const struct attempts *attempts, int64_t ms)
-{
-	return sent->attempt + 1 == current(attempts) && sent->attempt && !sent->fallen.is_there && !sent->is_over &&
-	       ms < sent->newest_ms && span_ms(ms, sent->newest_ms) <= UNDERWAY_MS;
-}
-
 /* Its sender has begun anew, and this falls back. A 0 that may be none waits for the step behind it. */
 static enum status place_told(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
 	bool *is_open, struct error *err)
@@ -225,11 +213,6 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 	*is_open = false;
 	bool goes_on = at->step > sent->highest && at->ts_ms >= sent->newest_ms;
 	bool is_behind = sent->attempt && sent->attempt < current(attempts); /* lines have opened it */
-	if (is_late_first(sent, attempts, at)) {
-		settle(sent, attempts, at);
-		sent->attempt = current(attempts) - 1;
-		return OK;
-	}
 	if (is_behind && is_underway(sent, at)) {
 		sent->highest = at->step > sent->highest ? at->step : sent->highest;
 		return OK;

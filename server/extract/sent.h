@@ -12,8 +12,7 @@
  *   an epoch       a counter that starts over goes back to where it began: such a step is none;
  *   other senders  that are behind in the same series: the steps go on where they were. From the second time on (SENDERS_SURE) such a
  *                  series says nothing any more, until it was calm for CALM_POINTS.
- * A step that goes on takes back the attempt that a counter in lines has opened on trial since: that was an epoch's. So it does if it was sent before
- * the lines were read, and if nothing of the series was sent before.
+ * A step that goes on takes back the attempt that a counter in lines has opened on trial since: that was an epoch's.
  */
 #pragma once
 
@@ -60,8 +59,6 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 	struct error *err) MUST_CHECK;
 /* Lines have opened an attempt, and the series that leads is not dead, but has said nothing since. */
 bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms);
-/* Lines have just opened an attempt at this time, and the series that leads is known to have gone on behind it. */
-bool sent_went_on(const struct sent_steps *sent, const struct attempts *attempts, int64_t ms);
 void sent_end_body(struct sent_steps *sent, int64_t arrival_ms);
 void sent_pack(const struct sent_steps *sent, struct buf *out);
 void sent_unpack(struct sent_steps *sent, struct unpacker *in);

@@ -273,23 +273,3 @@ def test_points_that_go_on_are_not_hidden_by_a_counter_that_falls(server):
     server.restart()
     assert attempt_count(server, "j") == 1
     assert steps_of(server, "j", "train_loss", "live") == [0, 20, 39, 60, 79, 119]
-
-
-@pytest.mark.parametrize("comes_first", ["lines", "points"])
-def test_two_phases_of_one_short_run_are_one_attempt(shared, comes_first):
-    """Steps 0 to 29 are printed, then 0 to 19; the points count on, 0 to 49, and come in one batch, 5 ms before their lines by their times, of 50 ms a step."""
-    job, at_ms = f"phases-{comes_first}", NOW
-    def draw():
-        said = [(f"step {step} loss: {3 + 1 / (n + 1):.5f}", at_ms + 50 * n + 5) for n, step in enumerate([*range(30), *range(20)])]
-        body = "".join(json.dumps({"log": line, "time": ms / 1000}) + "\n" for line, ms in said)
-        assert shared.post(f"/api/v1/logs?job={job}", body.encode(), content_type="application/x-ndjson").status == 200
-        shared.wait_for_extraction()
-    def tell():
-        Columns(shared, job).send(rows(0, 49, at_ms, step_ms=50))
-        shared.wait_for_extraction()
-    for send in (draw, tell) if comes_first == "lines" else (tell, draw):
-        send()
-    assert attempt_count(shared, job) == 1
-    assert steps_of(shared, job, "loss", "live") == list(range(50))
-    drawn = 50 if comes_first == "points" else 30  # the second phase follows on the first, if that was known when it was read
-    assert steps_of(shared, job, "train:loss", "live") == list(range(drawn))
