@@ -107,8 +107,8 @@ static enum status read_line_of(
 		return error_no_memory(err);
 	enum status status = lines_read(place->pipeline, place->reader, arena, place->job, place->stream, point->line,
 		1, LINE_BYTES, &lines, &count, &total, err);
-	if (status != OK && status != ERR_GONE)
-		return status;
+	if (status == ERR_MEMORY || status == ERR_UNAVAILABLE)
+		return status; /* a line that cannot be read is as one that is gone: the points are there */
 	lr_watch_read(watch, status == OK && count ? lines[0].text : SPAN(""), point->value);
 	return OK;
 }

@@ -63,15 +63,19 @@ struct undone_times {
 	size_t count;
 };
 
-/* Of the newest job that printed a loss, and of those before it. What cannot be read undoes nothing. */
+/* Of the newest job that printed a loss, and of those before it: each that is tried reads the whole run, so few are. What cannot be read
+ * undoes nothing. */
 static enum status read_undone(const struct restart *r, struct undone_times *out, struct error *err)
 {
+	enum { TRIED_MAX = 4 };
 	bool has_loss = false;
+	int tried = 0;
 
 	out->count = 0;
-	for (size_t i = r->link_count; i-- > 0 && !has_loss;) {
+	for (size_t i = r->link_count; i-- > 0 && !has_loss && tried < TRIED_MAX;) {
 		if (!continuity_may_have_loss(r->pipeline, &r->links[i]))
 			continue;
+		tried++;
 		enum status status = continuity_read_undone(
 			r->pipeline, r->reader, r->arena, r->links[i].job, &out->items, &out->count, &has_loss, err);
 		if (status == ERR_MEMORY || status == ERR_UNAVAILABLE)
