@@ -54,7 +54,7 @@ def journal_of_before(server):
         CREATE TABLE journal (seq bigint NOT NULL, record bytea NOT NULL, PRIMARY KEY (seq));
         INSERT INTO journal SELECT seq, string_agg(record, ''::bytea ORDER BY part) FROM ring GROUP BY seq;
         DROP TABLE ring; DROP TABLE tracked_files; DROP TABLE notes; DROP TABLE evaluations; DROP TABLE evaluation_marks; DROP TABLE gpu_traces; DROP TABLE trashed_jobs; DROP TABLE attachments; DROP TABLE attachment_parts; DROP TABLE people_sessions; DROP TABLE workspaces;
-        ALTER TABLE tracked_runs DROP COLUMN log_alone_ms, DROP COLUMN log_alone_until_ms, DROP COLUMN log_is_shared;
+        ALTER TABLE tracked_runs DROP COLUMN log_alone_ms, DROP COLUMN log_alone_until_ms, DROP COLUMN log_is_shared, DROP COLUMN log_lent_ms, DROP COLUMN log_lent_until_ms, DROP COLUMN log_lent_runs;
         ALTER TABLE node_faults DROP COLUMN cleared; DROP INDEX node_faults_by_line;
         ALTER TABLE webhooks DROP COLUMN report_at, DROP COLUMN report_tz, DROP COLUMN report_due_ms;
         ALTER TABLE goodput DROP COLUMN went_on_from, DROP COLUMN went_on_step_ms, DROP COLUMN went_on_work_ms, DROP COLUMN went_on_silent_ms;
