@@ -137,6 +137,10 @@ def test_a_nan_is_told_in_whatever_form_it_is_printed(server):
         wait_until(lambda: non_finite(server, job) == [OTHER_FORM], what=f"the NaN of {job}: {counts_of(server, f'/api/v1/jobs/{job}')}")
         (one,) = [row for row in server.get("/api/v1/incidents").body["incidents"] if row["job"] == job]
         assert (one["opened_step"], one["severity"]) == (10, "critical"), job
+    printed(server, [*rows(1, 21), "step 21 loss: nan"], began_s, "unknown")
+    printed(server, [*rows(1, 21), "step 21 loss: 1.5", "step 22 loss: 1.5", "step 23 loss: nan", "step 24 loss: nan"], began_s, "unknown-twice")
+    for job in ("unknown", "unknown-twice"):
+        wait_until(lambda: non_finite(server, job) == ['train:loss{preset="generic"}'], what=f"the NaN of {job}: {counts_of(server, f'/api/v1/jobs/{job}')}")
     assert non_finite(server, "placeholder") == [], "printed before there was any number"
 
 

@@ -126,7 +126,7 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
 	uint64_t ordinal;
 
-	consume_expect_by_others(stream, series, point);
+	TRY(consume_expect_by_others(stream, series, point, err));
 	TRY(keep_point(series, point, &ordinal, err));
 	begin_life(stream, series);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);

@@ -82,9 +82,10 @@ bool consume_find_usual(const struct stream_state *stream, const struct series_s
 	int64_t ts_ms, double *usual);
 /* So its detectors know, when its first value is none. */
 void consume_feed_usual(struct series_state *series, const struct point *point, double usual);
-/* A form of line that comes with a NaN, where others have said the metric of that name with numbers: that is no trainer's first word. */
-void consume_expect_by_others(
-	const struct stream_state *stream, struct series_state *series, const struct point *point);
+/* A form of line that comes with a NaN, where others have said the metric of that name with numbers: that is no trainer's first word. Of
+ * a form that is only guessed the series has their role from then on. */
+enum status consume_expect_by_others(const struct stream_state *stream, struct series_state *series,
+	const struct point *point, struct error *err) MUST_CHECK;
 
 /* When a line or a point that was sent as such is of, under the stream's lock. */
 void consume_time(struct stream_state *stream, int64_t ts_ms);

@@ -237,14 +237,39 @@ void consume_feed_usual(struct series_state *series, const struct point *point, 
 	detector_set_feed(series->detectors, series->sealed_points + series->tail_count, &expected, ignore, NULL);
 }
 
-void consume_expect_by_others(const struct stream_state *stream, struct series_state *series, const struct point *point)
+/* What any line is read by has no role beside a format that is known. Where it has no numbers it says what that metric has become. */
+static enum role role_beside_guess(const struct stream_state *stream, const struct series_state *series)
+{
+	struct span name = span_from(series->metric), bare = metric_bare_name(name);
+
+	if (!span_equal(span_skip(name, bare.len), SPAN("{preset=\"generic\"}")))
+		return ROLE_OTHER;
+	for (size_t i = 0; i < stream->series_count; i++) {
+		const struct series_state *other = stream->series[i];
+		if (other->role != ROLE_OTHER && other->summary.count &&
+			span_equal(bare, metric_bare_name(span_from(other->metric))))
+			return other->role;
+	}
+	return ROLE_OTHER;
+}
+
+enum status consume_expect_by_others(
+	const struct stream_state *stream, struct series_state *series, const struct point *point, struct error *err)
 {
 	struct span name = span_from(series->metric);
 	bool is_beside = metric_bare_name(name).len < name.len;
+	enum role role = series->role;
 	double usual;
 
-	if (isfinite(point->value) || point->line == NO_LINE || !is_beside || series_has_points(series))
-		return;
-	if (consume_find_usual(stream, series, series->role, point->ts_ms, &usual))
-		consume_feed_usual(series, point, usual);
+	if (isfinite(point->value) || point->line == NO_LINE || !is_beside)
+		return OK;
+	if (role == ROLE_OTHER)
+		role = role_beside_guess(stream, series);
+	if (role == series->role && series_has_points(series))
+		return OK;
+	if (!consume_find_usual(stream, series, role, point->ts_ms, &usual))
+		return OK;
+	TRY(consume_give_role(series, role, err));
+	consume_feed_usual(series, point, usual);
+	return OK;
 }
