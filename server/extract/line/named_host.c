@@ -184,6 +184,29 @@ static void take_kmsg(struct span *text)
 	*text = end < 0 ? *text : span_skip(rest, (size_t)end + 1);
 }
 
+/* "[  123.456789]", and the caller "[ T4711]" behind it, of dmesg */
+static bool take_uptime(struct span *text)
+{
+	struct span rest = *text;
+
+	if (!span_take(&rest, SPAN("[")))
+		return false;
+	rest = span_skip(rest, count_char(rest, ' '));
+	size_t seconds = count_digits(rest);
+	rest = span_skip(rest, seconds);
+	if (!seconds || !span_take(&rest, SPAN(".")))
+		return false;
+	rest = span_skip(rest, count_digits(rest));
+	if (!span_take(&rest, SPAN("]")))
+		return false;
+	ptrdiff_t end = char_at(rest, 0) == '[' ? span_find_char(span_cut(rest, NAME_MAX_BYTES), ']') : -1;
+	rest = span_skip(rest, (size_t)(end + 1));
+	if (!span_take(&rest, SPAN(" ")))
+		return false;
+	*text = rest;
+	return true;
+}
+
 /* What a driver tells the kernel, and no training prints. */
 static bool is_kernels(struct span text)
 {
@@ -192,12 +215,12 @@ static bool is_kernels(struct span text)
 
 	(void)syslog_take_priority(&text, &is_5424);
 	take_kmsg(&text);
-	(void)take_stamp(&text);
+	(void)(take_uptime(&text) || take_stamp(&text));
 	rest = text;
 	if (take_host(&rest, &host) && span_starts_with(rest, SPAN("kernel: ")))
 		text = rest;
 	(void)!span_take(&text, SPAN("kernel: "));
-	(void)take_stamp(&text);
+	(void)(take_uptime(&text) || take_stamp(&text));
 	return span_starts_with(text, SPAN("NVRM: ")) || span_starts_with(text, SPAN("nvidia-nvswitch")) ||
 	       span_starts_with(text, SPAN("mlx5_core "));
 }

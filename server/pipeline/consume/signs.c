@@ -290,7 +290,6 @@ static enum naming name_host(
 enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
 	int64_t ts_ms, int64_t arrival_ms, struct regex_scratch *scratch, struct error *err)
 {
-	AUTO_DONE(buf) plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
 	struct signature_found found;
 
 	if (!signature_find(
@@ -300,6 +299,7 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
+	AUTO_DONE(buf) plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
 	enum naming naming = name_host(stream, line->text, &plain, &found);
 	TRY(buf_status(&plain, err));
 	return note_hit(pipeline, stream, &found, naming, line, ts_ms, arrival_ms, err);

@@ -62,6 +62,7 @@ static const struct {
 	{"pytorchjob-worker-0: " ROW, NAMING_GUESS, NAMING_GUESS, "pytorchjob-worker-0"},
 	{"Nov 30 01:10:00 ob-2 journal: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
 	{"Nov 30 01:10:00 ob-2 nvidia-persistenced[71]: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
+	{"<30>Nov 30 01:10:00 ob-2 nvidia-persistenced[71]: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
 	{"Nov 30 01:10:00 localhost journal: " XID, NAMING_NONE, NAMING_NONE, ""},
 	/* pdsh, clush */
 	{"pd-02: Nov 30 01:10:00 localhost kernel: " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
@@ -72,6 +73,7 @@ static const struct {
 	{"pd-02: " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	{"pd-02: [74889.644138] " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	{"pd-02: [Mon Nov 30 01:10:00 2026] " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
+	{"pd-02: <3>[   17.982092] " NIC, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	{"pd-02: " ECC, NAMING_GUESS, NAMING_SURE, "pd-02"},
 	/* a collector's record of what a kernel said, and what is none */
 	{"{\"host\":\"gpu14\",\"message\":\"" XID "\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
@@ -109,6 +111,10 @@ static const struct {
 	{"{\"log\":\"<4>[  123.456789] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
 	{"{\"log\":\"\\u003c4\\u003e[  123.456789] " XID "\\n\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE,
 		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"<4>[ 123.4] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"kernel: [  123.456789][ T4711] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"gpu14"},
+	{"{\"log\":\"[12] " XID "\",\"host\":\"gpu14\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"log\":\"4,1234,5678901,-;" XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
 	{"{\"log\":\"4,1234;" XID "\",\"host\":\"gpu14\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"MESSAGE\":\"" NIC "\",\"_HOSTNAME\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
