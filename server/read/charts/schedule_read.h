@@ -36,6 +36,7 @@ struct schedule_report {
 	struct schedule_point *observed; /* of all points, evenly, and the last one */
 	size_t observed_count;
 	bool is_counted; /* the log says no step: its prints were counted, and none is laid beside what is declared */
+	bool is_loose; /* its steps are those of a progress bar that lags: each rate is compared with all up to the next print's */
 	bool has_difference;
 	struct schedule_point difference; /* the first of two prints in a row that are not the declared rate */
 	double clip; /* NaN: nobody says */
