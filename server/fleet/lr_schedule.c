@@ -439,7 +439,8 @@ static void note_second(const struct lr_settings *settings, enum lr_shape shape,
 	if (is_nemo(out) || !find(settings, SECOND_SHAPE, &key, &value) || !is_said(value))
 		return;
 	bool is_warmup = span_starts_with(span_trim(value), SPAN("Warmup"));
-	if (shape_named(span_trim(value)) != shape || (is_warmup && !find(settings, "warmup_type", &type, &form)))
+	bool is_another = !span_equal(key, out->shape_from) && shape_named(span_trim(value)) != shape;
+	if (is_another || (is_warmup && !find(settings, "warmup_type", &type, &form)))
 		note(out, key);
 }
 

@@ -284,6 +284,23 @@ def test_what_moves_beside_the_rate(server):
     assert found["batch_ramp"] == {"setting": "rampup_batch_size", "value": "32 32 2560"}
 
 
+def test_a_restart_counts_what_was_made_last(server):
+    """Of 30 steps 21 to 30 are made again. Lost are a scale of 512 from step 25 on and two of the norms above 1; the restart begins with 16384, and halves at step 41."""
+    def printed(n, scale, norm):
+        return line(T0 + n * MINUTE_MS, f"step: {n} | loss: {3 - n / 100} | loss_scale: {scale} | grad_norm: {norm}")
+    document = {"TrainingJobName": "j", "HyperParameters": {"max_grad_norm": "1.0"}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    server.send("j", [printed(n, 65536 if n < 25 else 512, 1.5 if n % 5 == 0 else 0.5) for n in range(1, 31)])
+    server.send("j", [line(T0 + (10 + n) * MINUTE_MS, f"step: {n} | loss: {3 - n / 100} | loss_scale: {16384 if n < 41 else 8192} | grad_norm: {1.5 if n % 4 == 0 else 0.5}")
+                      for n in range(21, 61)])
+    server.wait_for_extraction()
+    found = server.get("/api/v1/jobs/j/schedule").body
+    assert found["clipped_share"] == (4 + 10) / 60
+    scale = found["loss_scale"]
+    assert (scale["first"], scale["last"], scale["least"], scale["lowered"]) == (65536, 8192, 8192, 1)
+    assert scale["changes"] == [{"step": 21, "value": 16384}, {"step": 41, "value": 8192}]
+
+
 def test_a_batch_that_megatron_prints(server):
     """16, and from step 4 on 32."""
     server.send("m", [f" iteration {n:8d}/     100 | consumed samples: {n * 16:12d} | elapsed time per iteration (ms): 412.7 | learning rate: 1.0E-04 | "

@@ -168,6 +168,8 @@ static void follow(struct schedule_trail *trail, const struct point *point)
 
 	if (!isfinite(value))
 		return;
+	bool is_same_attempt = point->attempt == trail->attempt;
+	trail->attempt = point->attempt;
 	if (!trail->prints++) {
 		trail->first = trail->last = trail->least = trail->most = value;
 		return;
@@ -177,7 +179,7 @@ static void follow(struct schedule_trail *trail, const struct point *point)
 			trail->changes[trail->change_count] = (struct schedule_change){point->step, value};
 		trail->change_count++;
 	}
-	trail->lowered += value < trail->last;
+	trail->lowered += is_same_attempt && value < trail->last; /* a restart may begin with another one */
 	trail->least = fmin(trail->least, value);
 	trail->most = fmax(trail->most, value);
 	trail->last = value;

@@ -21,7 +21,8 @@ struct schedule_point {
 /* A setting that moves during the run, as it is printed: where it became another one. */
 struct schedule_trail {
 	struct span metric; /* "": none is printed */
-	uint64_t prints, lowered; /* finite ones; those below the one before */
+	uint64_t prints, lowered; /* finite ones; those below the one before, of the same attempt */
+	uint32_t attempt; /* of the last one */
 	double first, last, least, most;
 	struct schedule_change {
 		int64_t step;
