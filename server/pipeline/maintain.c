@@ -63,16 +63,21 @@ struct maintenance {
 	int64_t judged_id; /* evaluation_watch_run */
 };
 
-static bool flush_summaries(struct maintenance *m)
+static bool flush_summaries_until(struct maintenance *m, int64_t rank_until_ms)
 {
 	m->summed_ms = clock_mono_ms();
-	return summaries_flush(m->pipeline, m->reader, &m->flushed_seq);
+	return summaries_flush(m->pipeline, m->reader, rank_until_ms, &m->flushed_seq);
+}
+
+static void flush_summaries(struct maintenance *m)
+{
+	flush_summaries_until(m, 0);
 }
 
 /* A job that is not ranked before the end is next looked at with its next point, and may have got its last one. */
 static void flush_all_summaries(struct maintenance *m, int64_t until_ms)
 {
-	while (flush_summaries(m) && clock_mono_ms() < until_ms)
+	while (flush_summaries_until(m, until_ms) && clock_mono_ms() < until_ms)
 		;
 }
 
