@@ -178,9 +178,6 @@ enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stre
 /* ---- lines ---- */
 
 /* At most the bytes that are kept, whole characters, no control characters. */
-/* No machine is called so. */
-static const struct span of_nobody = {"?", 1};
-
 static void keep_text(struct buf *out, struct span text)
 {
 	size_t len = text.len < SIGN_TEXT_BYTES ? text.len : SIGN_TEXT_BYTES;
@@ -234,7 +231,7 @@ static enum status find_sign(struct pipeline *pipeline, struct stream_state *str
 	if (!oldest)
 		return find_or_add(stream, found, out, err);
 	if (ts_ms <= oldest->last_ms + SIGN_QUIET_MS) {
-		found->host = of_nobody;
+		found->host = NAMED_HOST_OF_NOBODY;
 		*naming = NAMING_ELSEWHERE;
 		return find_or_add(stream, found, out, err);
 	}
@@ -295,16 +292,17 @@ static enum status take_checkpoint(struct pipeline *pipeline, struct stream_stat
 }
 
 /* What the line says of itself; a stream of a machine's own is of that machine. A name that cannot be kept is none that is known. */
-static enum naming name_host(const struct stream_state *stream, struct span text, struct signature_found *found)
+static enum naming name_host(
+	const struct stream_state *stream, struct span text, struct buf *plain, struct signature_found *found)
 {
 	enum naming naming = found->host.len ? NAMING_SURE : NAMING_NONE;
 
 	if (naming == NAMING_NONE && found->signature->about == SIGNATURE_NODE &&
 		!stream_is_system(span_from(stream->name)))
-		naming = named_host_read(text, found->signature, &found->host);
+		naming = named_host_read(text, found->signature, plain, &found->host);
 	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
 		return naming;
-	found->host = of_nobody;
+	found->host = NAMED_HOST_OF_NOBODY;
 	return NAMING_ELSEWHERE;
 }
 
@@ -320,6 +318,8 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
-	enum naming naming = name_host(stream, line->text, &found);
+	AUTO_DONE(buf) plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
+	enum naming naming = name_host(stream, line->text, &plain, &found);
+	TRY(buf_status(&plain, err));
 	return note_hit(pipeline, stream, &found, naming, line, ts_ms, arrival_ms, err);
 }
