@@ -507,6 +507,31 @@ def test_of_bad_restarts_along_a_chain_each_is_told_of_and_of_what_undoes_them_n
     assert not differing(server, "j-4")
 
 
+def of_epoch(first, last, add, log):
+    """Of a counter that each epoch starts over, without a pause."""
+    log.train(first, last, add=add).at_ms -= 10 * MINUTE_MS
+    return log
+
+
+def test_an_attempt_that_may_be_taken_back_is_not_told_of(server):
+    """Of a counter of each epoch the second one looks like a restart until the third begins. One that ends so has begun again from nothing."""
+    epochs, anew = of_epoch(1, 30, -0.6, of_epoch(1, 60, 0, Log(41))), of_epoch(1, 30, -0.6, of_epoch(1, 60, 0, Log(42)))
+    odd = lambda: Log(43).train(1, 100).train(81, 160, add=1)
+    for job, log in (("before", odd()), ("epochs", epochs), ("anew", anew), ("behind", odd())):
+        row, = ask(server, log, job)["restarts"]
+        assert row["verdict"] == "differs"
+    for job in ("before", "behind"):
+        wait_until(lambda: differing(server, job), what="the incidents of those that stand: all were looked at")
+    assert not differing(server, "epochs") and not differing(server, "anew")
+    assert server.post("/api/v1/jobs/anew/transitions", json={"SecondaryStatus": "Completed", "time_ms": anew.at_ms}).status == 204
+    row, = wait_until(lambda: differing(server, "anew"), what="that of the one that was not taken back")
+    assert (row["evidence"]["attempt"], row["opened_step"]) == (2, 1)
+    count = len(epochs.lines)
+    server.send("epochs", of_epoch(1, 60, -0.9, of_epoch(31, 60, -0.6, epochs)).lines[count:])
+    wait_until(lambda: server.get("/api/v1/jobs/epochs/continuity").body["restarts"] == [], what="it to be taken back")
+    assert not differing(server, "epochs")
+
+
 def test_beside_another_job_it_is_judged_anew(server):
     """What was said beside "far", whose loss is 0.8 higher, is nothing beside "near"; and one that went on with nobody, and was looked at, does since."""
     send(server, Log(31).train(1, 100), "near")

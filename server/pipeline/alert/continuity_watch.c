@@ -28,6 +28,14 @@ enum {
 	FACTS_BYTES = 1024
 };
 
+/* Those of a stream that stand: a counter of each epoch looks like a restart until it starts over again. Behind the job's end nothing is taken back. */
+static uint32_t standing_attempts(const struct job_state *job, const struct extractor *extractor)
+{
+	uint32_t attempts = extractor_attempt(extractor);
+
+	return attempts - (extractor_is_on_trial(extractor) && !atomic_load(&job->is_over));
+}
+
 /* Of the stream that has most; the log time of its newest line. */
 static uint32_t find_attempts(struct job_state *job, int64_t *newest_ms)
 {
@@ -36,12 +44,11 @@ static uint32_t find_attempts(struct job_state *job, int64_t *newest_ms)
 
 	*newest_ms = 0;
 	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
-		const int64_t *starts;
 		if (stream_is_system(span_from(stream->name)))
 			continue;
 		pthread_mutex_lock(&stream->mutex);
-		size_t count = stream->extractor ? extractor_attempt_starts(stream->extractor, &starts) : 0;
-		most = count > most ? (uint32_t)count : most;
+		uint32_t count = stream->extractor ? standing_attempts(job, stream->extractor) : 0;
+		most = count > most ? count : most;
 		*newest_ms = stream->last_ms > *newest_ms ? stream->last_ms : *newest_ms;
 		pthread_mutex_unlock(&stream->mutex);
 	}
@@ -243,18 +250,26 @@ static enum status look_at_earlier(struct watching *w, struct error *err)
 	return OK;
 }
 
+/* There may be one behind it that is on trial. NULL: it has printed no loss. */
+static const struct continuity_restart *find_restart(const struct continuity_report *report, uint32_t attempt)
+{
+	for (size_t i = report->count; i-- > 0;)
+		if (report->restarts[i].attempt == attempt)
+			return &report->restarts[i];
+	return NULL;
+}
+
 /* *is_done: nothing more comes of this restart. */
 static enum status look_at_newest(struct watching *w, bool has_ended, bool *is_done, struct error *err)
 {
 	const struct continuity_report *report = &w->report;
-	const struct continuity_restart *last = report->count ? &report->restarts[report->count - 1] : NULL;
-	bool goes_on_with_none = w->attempts == 1 && report->metric.len && !report->count && !report->pending;
-	bool is_there = last && last->attempt == w->attempts;
+	const struct continuity_restart *newest = find_restart(report, w->attempts);
+	bool goes_on_with_none = w->attempts == 1 && report->metric.len && !newest && !report->pending;
 
-	*is_done = goes_on_with_none || has_ended || (is_there && is_settled(&last->judged));
-	if (!is_there || !*is_done || !is_told(last))
+	*is_done = goes_on_with_none || has_ended || (newest && is_settled(&newest->judged));
+	if (!newest || !*is_done || !is_told(newest))
 		return OK;
-	return open_incident(w, last, false, w->is_over, err);
+	return open_incident(w, newest, false, w->is_over, err);
 }
 
 /* What was said of the job's beginning was said beside another job. */

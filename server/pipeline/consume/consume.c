@@ -56,6 +56,7 @@ struct report_context {
 	struct stream_state *stream;
 	struct series_state *series;
 	int64_t arrival_ms;
+	int64_t number_ms; /* as in struct incident */
 	enum status status;
 	struct error *err;
 };
@@ -65,7 +66,8 @@ static void take_report(void *context, enum incident_change change, const struct
 	struct report_context *report = context;
 	struct incident said = *incident;
 
-	(void)change; /* the store knows by the key what is new */
+	if (change == INCIDENT_OPENED && said.kind == INCIDENT_NON_FINITE)
+		said.number_ms = report->number_ms;
 	if (report->status != OK || (said.is_again && report->stream->said))
 		return;
 	said.is_historic = report->stream->said || said.opened_ms < report->arrival_ms - HISTORIC_MS;
@@ -123,7 +125,9 @@ static enum status keep_point(
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err)
 {
-	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
+	bool had_numbers = point->line == NO_LINE && series_has_points(series);
+	struct report_context report = {
+		pipeline, stream, series, arrival_ms, had_numbers ? series->max_ms : 0, OK, err};
 	uint64_t ordinal;
 
 	TRY(consume_expect_by_others(stream, series, point, err));
