@@ -7,7 +7,7 @@
 const char s3_line_pattern[] =
 	" REST\\.[A-Z]+\\.[A-Z_]+ |SlowDown|Please reduce your request rate|AWS_ERROR_S3_SLOW_DOWN|\\(503\\) when calling|"
 	"Slow Down|http_status=503|Service: (?:Amazon )?S3[;,] Status Code: 503|"
-	"\\b(?:upload|download|copy|move|delete): |^(?:cp|mv|rm) s3://|^(?:cp|mv) \\S+ s3://";
+	"\\b(?:upload|download|copy|move|delete): |(?:^|\\s)(?:cp|mv|rm) s3://|(?:^|\\s)(?:cp|mv) \\S+ s3://";
 
 static bool holds(struct span text, const char *word)
 {
@@ -157,13 +157,24 @@ static bool read_cli(struct span line, struct s3_line *out)
 	return false;
 }
 
+/* A time, a rank or a stream's name, as launchers and loggers put them in front. */
+static bool is_in_front(struct span word)
+{
+	return word.len &&
+	       (isdigit((unsigned char)word.ptr[0]) || word.ptr[0] == '[' || strchr(":]|", word.ptr[word.len - 1]));
+}
+
 /* `cp s3://b/k ./x`, `rm s3://b/k`, ERROR "cp ./x s3://b/k": SlowDown: … of s5cmd: what is read from, or else written to. */
 static bool read_s5cmd(struct span line, struct s3_line *out)
 {
 	struct span command = behind(line, "ERROR \""), verb;
+	bool is_there;
 
 	command = command.ptr ? until(command, "\"") : line;
-	if (!span_next(&command, ' ', &verb) || verb.len != 2 ||
+	do
+		is_there = span_next(&command, ' ', &verb);
+	while (is_there && is_in_front(verb));
+	if (!is_there || verb.len != 2 ||
 		!(span_equal(verb, SPAN("cp")) || span_equal(verb, SPAN("mv")) || span_equal(verb, SPAN("rm"))))
 		return false;
 	struct span place = behind(command, "s3://");

@@ -107,6 +107,7 @@ struct pipeline {
 	pthread_t backfill;
 	bool has_backfill;
 	atomic_bool summaries_due; /* a job has ended: who asks then is to see its last values */
+	atomic_bool ends_due; /* some job's is_end_due */
 	atomic_bool backfill_due; /* look for one now */
 	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
 	struct turn

@@ -104,29 +104,36 @@ def one_value(runs):
 
 
 def thousand_values(runs):
-    """Made before they are sent: making one takes this program longer than the server takes to store it."""
+    """Made before they are sent, as all bodies of many values: making one takes this program longer than the server takes to store it."""
     values = make_values(1)[0]
     bodies = [[request("/api/2.0/mlflow/runs/log-batch", log_batch(run_id, len(values[0]) * sent, values)) for sent in range(BODIES)]
         for run_id in runs]
     return lambda number, sent: bodies[number][sent] if sent < BODIES else None
 
 
-def entries(count):
-    """Trackio's client sends what its training logged since its last request; each entry is one log({four values}). The loss falls over
-    all of them: one that began anew with each request would be a spike a request, and measure incidents."""
-    def make(number, sent):
-        logs = [{"project": "bench", "run": f"run-{number}", "run_id": f"id-{count}-{number}", "step": sent * count + i,
-            "log_id": f"{count}-{number}-{sent}-{i}", "metrics": {"loss": 2 + 4 / (1 + (sent * count + i) / 1000), "lr": 1e-4, "grad_norm": 1.5, "tokens_per_s": 1e5 + i}}
-            for i in range(count)]
-        return request("/api/bulk_log", {"args": [], "kwargs": {"logs": logs, "hf_token": None}}, f"X-Trackio-Write-Token: {TRACKIO_TOKEN}\r\n")
-    return make
+def bulk_log(number, sent, count):
+    """The loss falls over all requests: one that began anew with each would be a spike a request, and measure incidents."""
+    logs = [{"project": "bench", "run": f"run-{number}", "run_id": f"id-{count}-{number}", "step": sent * count + i,
+        "log_id": f"{count}-{number}-{sent}-{i}", "metrics": {"loss": 2 + 4 / (1 + (sent * count + i) / 1000), "lr": 1e-4, "grad_norm": 1.5, "tokens_per_s": 1e5 + i}}
+        for i in range(count)]
+    return request("/api/bulk_log", {"args": [], "kwargs": {"logs": logs, "hf_token": None}}, f"X-Trackio-Write-Token: {TRACKIO_TOKEN}\r\n")
+
+
+def one_entry(_):
+    """Trackio's client sends what its training logged since its last request; each entry is one log({four values})."""
+    return lambda number, sent: bulk_log(number, sent, 1)
+
+
+def many_entries(_):
+    bodies = [[bulk_log(number, sent, ENTRIES) for sent in range(BODIES)] for number in range(CONNECTIONS)]
+    return lambda number, sent: bodies[number][sent] if sent < BODIES else None
 
 
 SHAPES = {  # name: (whose, values a request, its maker)
     "log-metric, one value": ("MLflow", 1, one_value),
     "log-batch, 1000 values": ("MLflow", 1000, thousand_values),
-    "bulk_log, 1 entry of 4 values": ("Trackio", 4, lambda _: entries(1)),
-    f"bulk_log, {ENTRIES} entries of 4": ("Trackio", 4 * ENTRIES, lambda _: entries(ENTRIES)),
+    "bulk_log, 1 entry of 4 values": ("Trackio", 4, one_entry),
+    f"bulk_log, {ENTRIES} entries of 4": ("Trackio", 4 * ENTRIES, many_entries),
 }
 
 

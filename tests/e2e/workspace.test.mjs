@@ -412,6 +412,17 @@ test("a panel in sight is drawn once, of curves that are asked for together", as
   assert.equal(await asked(page, "points/query"), 1);
 });
 
+test("a server that takes few charts at a time draws them all", { server: ["--max-chart-queries", "4", "--max-chart-buckets", "5000"] }, async ({ server, page, open, allow }) => {
+  allow(/413/);
+  await sendRuns(server);
+  await open(`/workspace?lines=${encodeURIComponent('loss;eval_loss;"gpu/0/util"')}`);
+  for (const n of [0, 1, 2]) await drawn(page, n);
+  const box = await panel(page, 0).locator(".u-over").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.53, box.y + box.height / 2);
+  await until(page, (jobs) => document.querySelectorAll(".curvetip li").length === jobs, "all values under the cursor", JOBS.length);
+  assert.equal(await page.locator(".wrong, .problem").count(), 0);
+});
+
 test("all metrics of jobs on one wall", async ({ server, page, open }) => {
   await sendRuns(server);
   await open(`/compare?jobs=${JOBS.join()}`);

@@ -530,6 +530,32 @@ def test_beside_another_job_it_is_judged_anew(server):
     wait_until(lambda: [row["state"] for row in differing(server, "next")] == ["recovered"] * 2, what="the end of that, too")
 
 
+def test_beside_another_job_that_differs_too_it_has_that_ones_figures(server):
+    """Also where the server was killed before it looked again: what it had compared is in the incident."""
+    for job, add in (("far", 0.8), ("farther", 1.5)):
+        send(server, Log(36).train(1, 100, add=add), job)
+    continuing(server, "next", "far")
+    send(server, Log(37).train(81, 160), "next")
+
+    def beside(job, count):
+        """The usual value of the one that is open, when all of these were told of."""
+
+        def look():
+            rows = differing(server, "next")
+            opened = [row for row in rows if row["state"] == "open"]
+            return len(rows) == count and len(opened) == 1 and opened[0]["evidence"].get("continues") == job and opened[0]
+
+        return wait_until(look, what=f"what is said beside {job}")["evidence"]["expected"]
+
+    far = beside("far", 1)
+    assert server.patch("/api/v1/jobs/next", json={"tags": {"continues": "farther"}}).status == 200
+    server.kill()
+    server.start()
+    assert beside("farther", 2) == pytest.approx(far + 0.7, abs=0.1)
+    assert server.patch("/api/v1/jobs/next", json={"tags": {"continues": "far"}}).status == 200
+    assert beside("far", 3) == pytest.approx(far)
+
+
 def test_a_rate_that_restarted_is_told_with_its_figures(server):
     log = Log().train(1, 100, lr=lambda step: 1e-3 * step / 100).train(81, 160, lr=lambda step: 1e-3 * (step - 80) / 100)
     ask(server, log)

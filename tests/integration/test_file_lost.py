@@ -14,6 +14,7 @@ from smserver import wait_until
 pytestmark = of_a_file("that goes away under its server")
 
 SEALING = ("--seal-age", "100ms")
+ROUNDS, READERS = 3, 4
 LINES = [f"step: {n} loss: 1.5" for n in range(50)]
 
 
@@ -178,3 +179,28 @@ def test_what_others_may_do_to_the_file_is_no_loss(filled, tmp_path):
         database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     filled.send("j", "goes on")
     assert filled.get("/readyz").status == 200
+
+
+def test_a_log_is_emptied_though_somebody_reads(filled):
+    """Who reads has a view of the log, which can't be emptied under it: the answer waits for those, since a kill may come behind it."""
+    is_over = threading.Event()
+
+    def read():
+        while not is_over.is_set():
+            with contextlib.suppress(OSError):
+                filled.get("/api/v1/jobs/later/logs?stream=algo-1&limit=1000")
+    filled.send("later", [f"later {n}" for n in range(20000)])
+    for _ in range(ROUNDS):
+        is_over.clear()
+        readers = [threading.Thread(target=read) for _ in range(READERS)]
+        for reader in readers:
+            reader.start()
+        filled.send("later", [f"later {n}" for n in range(20000)])
+        shutil.copy(filled.folder / "earlier.db", filled.folder / "x.db").rename(filled.database)
+        assert filled.post("/api/v1/logs?job=j", "no\n").status == 503
+        filled.kill()
+        is_over.set()
+        for reader in readers:
+            reader.join()
+        filled.start("127.0.0.1:0", *SEALING)
+        assert [line["text"] for line in filled.lines("j")] == LINES

@@ -12,6 +12,7 @@ from test_known_fault import send
 XID = "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
 ECC = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
 ROW = "|                           | Fail - GPU: 0                                  |"
+NIC = "mlx5_core 0000:41:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count"
 FAILED_ROW = "| Page Retirement/Row Remap | Fail                                           |"
 
 # Of a stream of one host each: a line, and who is charged with it; None: nobody.
@@ -38,6 +39,18 @@ SAID = [
     ("tr-3", f" 3: {ECC}", "tr-3"),
     ("tr-4", f"[rank3]: {ECC}", "tr-4"),
     ("tr-5", f"0: {ROW}", "tr-5"),
+    # collectors' records: what stands nearest to the kernel's line says whose it is
+    ("loghost", json.dumps({"log": f"<4>[  123.456789] {XID}", "host": "known-2"}), "known-2"),
+    ("loghost", json.dumps({"log": f"<4>[  123.456789] {XID}\n", "host": "known-2"}).replace("<", "\\u003c").replace(">", "\\u003e"), "known-2"),
+    ("loghost", json.dumps({"message": f"Nov 30 01:10:00 known-1 kernel: {XID}", "host": "known-2"}), "known-1.cluster.local"),
+    ("loghost", json.dumps({"message": f"Nov 30 01:10:00 known-2 kernel: [  123.456789] {XID}"}), "known-2"),
+    ("loghost", json.dumps({"message": f"Nov 30 01:10:00 re-1 kernel: {XID}", "host": "known-2"}), None),
+    ("loghost", json.dumps({"log": json.dumps({"message": XID, "host": "known-2"}), "host": "known-1"}), "known-2"),
+    ("loghost", json.dumps({"a": json.dumps({"log": json.dumps({"MESSAGE": XID, "_HOSTNAME": "known-2"})}), "host": "known-1"}), "known-2"),
+    ("loghost", json.dumps({"log": XID, "kubernetes": {"pod_name": "train-0", "host": "known-2"}}), "known-2"),
+    ("loghost", json.dumps({"message": XID, "kubernetes": {"pod_node_name": "known-2"}, "host": "known-1"}), None),
+    ("loghost", json.dumps({"MESSAGE": NIC, "_HOSTNAME": "known-2"}), "known-2"),
+    ("tr-6", json.dumps({"config": {"hostname": "known-2"}, "message": XID}), "tr-6"),
 ]
 
 

@@ -20,12 +20,13 @@ static bool take_kubectl(struct span *text)
 	return true;
 }
 
-/* "<13>" and "<14>1 " of syslog; the version begins a header of RFC 5424. */
-static bool take_priority(struct span *text, bool *is_5424)
+bool syslog_take_priority(struct span *text, bool *is_5424)
 {
-	struct span rest = span_skip(*text, 1);
-	size_t digits = count_digits(rest);
+	struct span rest = *text;
 
+	if (!span_take(&rest, SPAN("<")))
+		return false;
+	size_t digits = count_digits(rest);
 	rest = span_skip(rest, digits);
 	if (!digits || digits > 3 || !span_take(&rest, SPAN(">")))
 		return false;
@@ -83,7 +84,7 @@ static bool take_syslog(struct span *text)
 	struct span rest = *text;
 	bool is_5424;
 
-	if (!take_priority(&rest, &is_5424) || (is_5424 && !take_5424(&rest)))
+	if (!syslog_take_priority(&rest, &is_5424) || (is_5424 && !take_5424(&rest)))
 		return false;
 	*text = rest;
 	return true;

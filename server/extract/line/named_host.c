@@ -1,6 +1,7 @@
 #include "extract/line/named_host.h"
 
 #include "extract/line/part.h"
+#include "extract/line/unwrap.h"
 
 enum { HOST_BYTES_MAX = 253 };
 
@@ -38,13 +39,7 @@ static bool read_kernel(struct span text, struct span *host)
 {
 	bool is_5424 = false;
 
-	if (span_take(&text, SPAN("<"))) {
-		size_t digits = count_digits(text);
-		text = span_skip(text, digits);
-		if (!digits || digits > 3 || !span_take(&text, SPAN(">")))
-			return false;
-		is_5424 = span_take(&text, SPAN("1 "));
-	}
+	(void)syslog_take_priority(&text, &is_5424);
 	return take_stamp(&text) && take_host(&text, host) &&
 	       (span_starts_with(text, SPAN("kernel: ")) || (is_5424 && span_starts_with(text, SPAN("kernel ")))) &&
 	       !is_known_to_nobody(*host);
@@ -174,18 +169,60 @@ static bool take_name(struct span *text, struct span *name)
 	return true;
 }
 
+/* "4,1234,5678901,-;", in front of a record of /dev/kmsg */
+static void take_kmsg(struct span *text)
+{
+	struct span rest = *text;
+
+	for (int i = 0; i < 3; i++) {
+		size_t digits = count_digits(rest);
+		rest = span_skip(rest, digits);
+		if (!digits || !span_take(&rest, SPAN(",")))
+			return;
+	}
+	ptrdiff_t end = span_find_char(span_cut(rest, NAME_MAX_BYTES), ';');
+	*text = end < 0 ? *text : span_skip(rest, (size_t)end + 1);
+}
+
+/* "[  123.456789]", and the caller "[ T4711]" behind it, of dmesg */
+static bool take_uptime(struct span *text)
+{
+	struct span rest = *text;
+
+	if (!span_take(&rest, SPAN("[")))
+		return false;
+	rest = span_skip(rest, count_char(rest, ' '));
+	size_t seconds = count_digits(rest);
+	rest = span_skip(rest, seconds);
+	if (!seconds || !span_take(&rest, SPAN(".")))
+		return false;
+	rest = span_skip(rest, count_digits(rest));
+	if (!span_take(&rest, SPAN("]")))
+		return false;
+	ptrdiff_t end = char_at(rest, 0) == '[' ? span_find_char(span_cut(rest, NAME_MAX_BYTES), ']') : -1;
+	rest = span_skip(rest, (size_t)(end + 1));
+	if (!span_take(&rest, SPAN(" ")))
+		return false;
+	*text = rest;
+	return true;
+}
+
 /* What a driver tells the kernel, and no training prints. */
 static bool is_kernels(struct span text)
 {
 	struct span host, rest;
+	bool is_5424;
 
-	(void)take_stamp(&text);
+	(void)syslog_take_priority(&text, &is_5424);
+	take_kmsg(&text);
+	(void)(take_uptime(&text) || take_stamp(&text));
 	rest = text;
 	if (take_host(&rest, &host) && span_starts_with(rest, SPAN("kernel: ")))
 		text = rest;
 	(void)!span_take(&text, SPAN("kernel: "));
-	(void)take_stamp(&text);
-	return span_starts_with(text, SPAN("NVRM: ")) || span_starts_with(text, SPAN("nvidia-nvswitch"));
+	(void)(take_uptime(&text) || take_stamp(&text));
+	return span_starts_with(text, SPAN("NVRM: ")) || span_starts_with(text, SPAN("nvidia-nvswitch")) ||
+	       span_starts_with(text, SPAN("mlx5_core "));
 }
 
 static enum naming name_by_prefix(struct span name, struct span rest, const struct signature *signature)
@@ -202,6 +239,9 @@ static enum naming name_by_prefix(struct span name, struct span rest, const stru
 /* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */
 static bool is_handed_on(struct span text, struct span *host)
 {
+	bool is_5424;
+
+	(void)syslog_take_priority(&text, &is_5424);
 	if (!take_stamp(&text) || !take_host(&text, host) || is_known_to_nobody(*host))
 		return false;
 	ptrdiff_t end = span_find(span_cut(text, HOST_BYTES_MAX), SPAN(": "));
@@ -211,20 +251,43 @@ static bool is_handed_on(struct span text, struct span *host)
 
 /* ---- {"host":"gpu07","message":"NVRM: …"} ---- */
 
-enum { ORIGINS = 4 };
+enum { PATH_KEYS = 3 };
 
-/* Of the keys that name the machine, the best first: where a record names the collector as well, journald's and the longer one are the
- * origin's. The last is Elastic's "host":{"name":"gpu07"}. What is deeper tells of others. ORIGINS: none of them. */
-static size_t origin_order(struct span key, size_t depth, bool is_of_host)
+/* The best machine so far of those that members name: that of the first of their names. */
+struct origin {
+	const struct span *names;
+	size_t count; /* of the names that are better than the present one */
+	struct span host;
+};
+
+struct record {
+	struct span rest;
+	struct span path[PATH_KEYS]; /* the keys of the objects around; "": of a list */
+	size_t depth;
+	struct origin own;
+	struct origin pods; /* where its pod runs */
+};
+
+/* What a text says of a kernel's line. */
+struct quoted {
+	bool is_kernels;
+	struct span host; /* whose it is: what stands nearest to it says so; "": nothing does */
+};
+
+/* Where a record names the collector as well, journald's and the longer one are the origin's. What is deeper tells of others. */
+static const struct span own_names[] = {
+	SPAN("_HOSTNAME"), SPAN("hostname"), SPAN("host"), SPAN("host.name"), SPAN("host.hostname")};
+/* of Fluent Bit and Fluentd, of Vector, of Filebeat */
+static const struct span pods_names[] = {SPAN("kubernetes.host"), SPAN("kubernetes.node_name"),
+	SPAN("kubernetes.pod_node_name"), SPAN("kubernetes.node.name")};
+
+static bool is_at(const struct record *record, struct span path)
 {
-	static const char *const keys[ORIGINS - 1] = {"_HOSTNAME", "hostname", "host"};
-
-	if (depth == 2 && is_of_host && span_equal(key, SPAN("name")))
-		return ORIGINS - 1;
-	for (size_t i = 0; depth == 1 && i < ORIGINS - 1; i++)
-		if (span_equal(key, span_from(keys[i])))
-			return i;
-	return ORIGINS;
+	for (size_t i = 0; i < record->depth; i++)
+		if (i >= PATH_KEYS || !record->path[i].len || (i && !span_take(&path, SPAN("."))) ||
+			!span_take(&path, record->path[i]))
+			return false;
+	return !path.len;
 }
 
 static bool may_be_host(struct span value)
@@ -232,60 +295,138 @@ static bool may_be_host(struct span value)
 	return value.len && count_host(value) == value.len && !is_known_to_nobody(value);
 }
 
-/* The record begins with its brace. */
-static bool find_origin(struct span record, struct span *host)
+static void note_origin(const struct record *record, struct span value, struct origin *origin)
 {
-	size_t depth = 0, best = ORIGINS;
-	bool is_of_host = false;
-	struct span key, value;
-
-	do {
-		char c = char_at(record, 0);
-		if (c != '"') {
-			depth += c == '{' || c == '[';
-			depth -= c == '}' || c == ']';
-			record = span_skip(record, 1);
-			continue;
+	for (size_t i = 0; i < origin->count; i++)
+		if (is_at(record, origin->names[i]) && may_be_host(value)) {
+			origin->host = value;
+			origin->count = i;
 		}
-		if (!take_json_text(&record, &key))
-			break;
-		skip_json_blanks(&record);
-		if (!span_take(&record, SPAN(":")))
-			continue;
-		skip_json_blanks(&record);
-		if (depth == 1)
-			is_of_host = span_equal(key, SPAN("host")) && char_at(record, 0) == '{';
-		size_t order = origin_order(key, depth, is_of_host);
-		if (take_json_text(&record, &value) && order < best && may_be_host(value)) {
-			*host = value;
-			best = order;
-		}
-	} while (depth && record.len);
-	return best < ORIGINS;
 }
 
-static bool quotes_kernel(struct span record)
+/* With its escapes read, in the room that there is for it. */
+static struct span make_plain(struct span value, struct buf *plain)
 {
-	for (ptrdiff_t at; (at = span_find_char(record, '"')) >= 0;) {
-		record = span_skip(record, (size_t)at + 1);
-		if (is_kernels(record))
-			return true;
+	size_t from = plain->len;
+
+	if (span_find_char(value, '\\') < 0)
+		return value;
+	unwrap_append_plain(value, plain);
+	return span_of(plain->ptr + from, plain->len - from);
+}
+
+static bool quotes_kernel(struct span text)
+{
+	bool is_so = is_kernels(text);
+
+	for (ptrdiff_t at; !is_so && (at = span_find_char(text, '"')) >= 0;) {
+		text = span_skip(text, (size_t)at + 1);
+		is_so = is_kernels(text);
 	}
+	return is_so;
+}
+
+static struct quoted read_record(struct span text, size_t level, struct buf *plain);
+
+static struct quoted read_text(struct span value, size_t level, struct buf *plain)
+{
+	struct span text = make_plain(value, plain), host;
+
+	if (read_kernel(text, &host) || is_handed_on(text, &host))
+		return (struct quoted){true, host};
+	if (char_at(text, 0) == '{' && level < UNWRAP_RECORDS_MAX)
+		return read_record(text, level + 1, plain);
+	return (struct quoted){quotes_kernel(text), SPAN("")};
+}
+
+/* False: the line ends within it. */
+static bool take_text(struct record *record, struct span *text)
+{
+	if (take_json_text(&record->rest, text))
+		return true;
+	*text = span_skip(record->rest, 1);
+	record->rest = SPAN("");
 	return false;
 }
 
+/* The text of a member's value, or in a list; false: what is next is no such text, and is passed over. */
+static bool take_value(struct record *record, struct span *text)
+{
+	char c = char_at(record->rest, 0);
+
+	if (c != '"') {
+		record->depth += c == '{' || c == '[';
+		if ((c == '{' || c == '[') && record->depth <= PATH_KEYS)
+			record->path[record->depth - 1] = SPAN("");
+		record->depth -= c == '}' || c == ']';
+		record->rest = span_skip(record->rest, 1);
+		return false;
+	}
+	(void)take_text(record, text);
+	skip_json_blanks(&record->rest);
+	if (!span_take(&record->rest, SPAN(":")))
+		return true;
+	if (record->depth <= PATH_KEYS)
+		record->path[record->depth - 1] = *text;
+	skip_json_blanks(&record->rest);
+	if (char_at(record->rest, 0) != '"')
+		return false;
+	if (take_text(record, text)) {
+		note_origin(record, *text, &record->own);
+		note_origin(record, *text, &record->pods);
+	}
+	return true;
+}
+
+/* Whose it is by its members. Where it names a collector's machine beside the pod's it may be of either; journald's is that of the line. */
+static struct span choose(const struct record *record)
+{
+	struct span own = record->own.host, pods = record->pods.host;
+
+	if (own.len && record->own.count && pods.len && !named_host_is_same(own, pods))
+		return NAMED_HOST_OF_NOBODY;
+	return own.len ? own : pods;
+}
+
+/* It begins with its brace. */
+static struct quoted read_record(struct span text, size_t level, struct buf *plain)
+{
+	struct record record = {
+		.rest = text,
+		.own = {own_names, sizeof own_names / sizeof *own_names, SPAN("")},
+		.pods = {pods_names, sizeof pods_names / sizeof *pods_names, SPAN("")},
+	};
+	struct quoted quoted = {.host = SPAN("")};
+	struct span value;
+
+	do {
+		if (!take_value(&record, &value))
+			continue;
+		struct quoted one = read_text(value, level, plain);
+		quoted.is_kernels |= one.is_kernels;
+		quoted.host = quoted.host.len ? quoted.host : one.host;
+	} while (record.depth && record.rest.len);
+	if (quoted.is_kernels && !quoted.host.len)
+		quoted.host = choose(&record);
+	return quoted;
+}
+
 /* A collector's record of what a kernel said. */
-static bool read_record(struct span text, struct span *host)
+static bool find_record(struct span text, struct buf *plain, struct span *host)
 {
 	ptrdiff_t begin = span_find_char(text, '{');
 
 	if (begin < 0)
 		return false;
-	struct span record = span_skip(text, (size_t)begin);
-	return quotes_kernel(record) && find_origin(record, host);
+	struct span record = span_cut(span_skip(text, (size_t)begin), NAMED_HOST_RECORD_BYTES);
+	buf_reset(plain);
+	if (span_find_char(record, '\\') >= 0 && !buf_reserve(plain, UNWRAP_RECORDS_MAX * record.len))
+		return false;
+	*host = read_record(record, 1, plain).host;
+	return host->len;
 }
 
-enum naming named_host_read(struct span text, const struct signature *signature, struct span *host)
+enum naming named_host_read(struct span text, const struct signature *signature, struct buf *plain, struct span *host)
 {
 	enum naming naming = NAMING_NONE;
 	struct span rest = text, name;
@@ -299,7 +440,7 @@ enum naming named_host_read(struct span text, const struct signature *signature,
 		return NAMING_KERNEL;
 	if (naming == NAMING_NONE && is_handed_on(rest, host))
 		return NAMING_ELSEWHERE;
-	if (naming != NAMING_ELSEWHERE && read_record(rest, host))
+	if (naming != NAMING_ELSEWHERE && find_record(rest, plain, host))
 		return NAMING_ELSEWHERE;
 	*host = naming == NAMING_NONE ? SPAN("") : name;
 	return naming;

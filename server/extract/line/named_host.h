@@ -1,11 +1,21 @@
 /*
  * Job: the machine that a line names as its own in what stands in front of it: a syslog's header, pdsh's or clush's name, kubectl's pod,
  *      a collector's record.
- * Ownership: spans into the line. Threads: any. Pure.
+ * Ownership: spans into the line, or into the caller's buf. Threads: any. Pure.
  */
 #pragma once
 
+#include "base/buf.h"
 #include "extract/line/signature.h"
+
+/* No machine is called so. */
+#define NAMED_HOST_OF_NOBODY SPAN("?")
+
+enum {
+	NAMED_HOST_RECORD_BYTES = 64 << 10, /* so much of a record is read */
+	NAMED_HOST_PLAIN_BYTES =
+		4 * NAMED_HOST_RECORD_BYTES /* what its texts, and those of records in them, need in `plain` */
+};
 
 /* How sure it is that a line is of the machine that it names, and not of the one that sent it. */
 enum naming {
@@ -16,8 +26,8 @@ enum naming {
 	NAMING_SURE
 };
 
-/* Of a line with that signature. *host: "" with NAMING_NONE. */
-enum naming named_host_read(struct span text, const struct signature *signature, struct span *host);
+/* Of a line with that signature. *host: "" with NAMING_NONE. It lives as long as the line and `plain`, which fails out of memory. */
+enum naming named_host_read(struct span text, const struct signature *signature, struct buf *plain, struct span *host);
 
 /* One machine by its short and its full name. */
 bool named_host_is_same(struct span a, struct span b);

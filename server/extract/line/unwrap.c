@@ -205,7 +205,7 @@ static size_t length_of_plain(struct span text)
 	return escape ? (size_t)(escape - text.ptr) : text.len;
 }
 
-static void append_plain(struct span text, struct buf *out)
+void unwrap_append_plain(struct span text, struct buf *out)
 {
 	while (text.len) {
 		size_t plain = length_of_plain(text);
@@ -215,7 +215,7 @@ static void append_plain(struct span text, struct buf *out)
 	}
 }
 
-/* Where the byte `wanted` of what append_plain makes stands; SIZE_MAX: it is part of an escape, or there are not so many. */
+/* Where the byte `wanted` of what unwrap_append_plain makes stands; SIZE_MAX: it is part of an escape, or there are not so many. */
 static size_t find_plain(struct span text, size_t wanted)
 {
 	AUTO_DONE(buf) one = BUF_INIT(64);
@@ -287,7 +287,7 @@ static bool unwrap_one(struct span *text, struct buf *out, struct unwrap_level *
 		buf_printf(out, "[rank%d]:", (int)record.rank);
 	*level = (struct unwrap_level){
 		*text, .message = record.message, .head = out->len - from, .kept = (size_t)(inside.ptr - text->ptr)};
-	append_plain(record.message, out);
+	unwrap_append_plain(record.message, out);
 	while (out->len > from && out->ptr[out->len - 1] == '\r')
 		out->len--;
 	*text = level->after = span_of(out->ptr + from, out->len - from);

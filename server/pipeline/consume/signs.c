@@ -7,13 +7,17 @@
 #include "fleet/nccl_work.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/alert/incidents.h"
+#include "pipeline/jobs/life_run.h"
 #include "pipeline/life/life.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
 #include "state/pipeline_state.h"
 #include "state/streams/sign_cuts.h"
+#include "store/carry.h"
 #include "store/jobs.h"
+
+enum { NAMED_AT_ONCE_STREAMS = 64 };
 
 /* ---- to the writer ---- */
 
@@ -36,6 +40,25 @@ static void telling_free(struct telling *telling)
 	mem_free(telling);
 }
 
+/*
+ * The job's end may have been told before its last lines. What it is named by is looked for in all of its streams: of many of them not
+ * here for each line, as a thousand may say at once why they ended.
+ */
+static enum status name_end(struct telling *telling, struct store_tx *tx, struct job_row *job, struct error *err)
+{
+	struct stream_row beyond;
+
+	TRY(store_read_stream_after(
+		store_tx_reader(tx), telling->said_arena, job->job_id, NAMED_AT_ONCE_STREAMS, &beyond, err));
+	if (beyond.stream_id) {
+		life_name_end_soon(telling->pipeline, telling->stream->job);
+		return OK;
+	}
+	telling->life =
+		(struct life){.pipeline = telling->pipeline, .arena = telling->said_arena, .now_ms = clock_wall_ms()};
+	return life_write(&telling->life, tx, job, true, err);
+}
+
 static enum status write_telling(void *context, struct store_tx *tx, struct error *err)
 {
 	struct telling *telling = context;
@@ -52,11 +75,7 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), telling->said_arena, telling->stream->job->job_id, &job, err));
 	TRY(fault_write(telling->pipeline, tx, telling->said_arena, &job, &telling->stretch, &telling->said, err));
-	if (!span_equal(job.status, SPAN("Failed")))
-		return OK;
-	telling->life =
-		(struct life){.pipeline = telling->pipeline, .arena = telling->said_arena, .now_ms = clock_wall_ms()};
-	return life_write(&telling->life, tx, &job, true, err); /* its end may have been told before its last lines */
+	return span_equal(job.status, SPAN("Failed")) ? name_end(telling, tx, &job, err) : OK;
 }
 
 /* More lines may have come meanwhile. */
@@ -159,9 +178,6 @@ enum status signs_hand_over(struct pipeline *pipeline, struct stream_state *stre
 /* ---- lines ---- */
 
 /* At most the bytes that are kept, whole characters, no control characters. */
-/* No machine is called so. */
-static const struct span of_nobody = {"?", 1};
-
 static void keep_text(struct buf *out, struct span text)
 {
 	size_t len = text.len < SIGN_TEXT_BYTES ? text.len : SIGN_TEXT_BYTES;
@@ -215,7 +231,7 @@ static enum status find_sign(struct pipeline *pipeline, struct stream_state *str
 	if (!oldest)
 		return find_or_add(stream, found, out, err);
 	if (ts_ms <= oldest->last_ms + SIGN_QUIET_MS) {
-		found->host = of_nobody;
+		found->host = NAMED_HOST_OF_NOBODY;
 		*naming = NAMING_ELSEWHERE;
 		return find_or_add(stream, found, out, err);
 	}
@@ -276,16 +292,17 @@ static enum status take_checkpoint(struct pipeline *pipeline, struct stream_stat
 }
 
 /* What the line says of itself; a stream of a machine's own is of that machine. A name that cannot be kept is none that is known. */
-static enum naming name_host(const struct stream_state *stream, struct span text, struct signature_found *found)
+static enum naming name_host(
+	const struct stream_state *stream, struct span text, struct buf *plain, struct signature_found *found)
 {
 	enum naming naming = found->host.len ? NAMING_SURE : NAMING_NONE;
 
 	if (naming == NAMING_NONE && found->signature->about == SIGNATURE_NODE &&
 		!stream_is_system(span_from(stream->name)))
-		naming = named_host_read(text, found->signature, &found->host);
+		naming = named_host_read(text, found->signature, plain, &found->host);
 	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
 		return naming;
-	found->host = of_nobody;
+	found->host = NAMED_HOST_OF_NOBODY;
 	return NAMING_ELSEWHERE;
 }
 
@@ -301,6 +318,8 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
-	enum naming naming = name_host(stream, line->text, &found);
+	AUTO_DONE(buf) plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
+	enum naming naming = name_host(stream, line->text, &plain, &found);
+	TRY(buf_status(&plain, err));
 	return note_hit(pipeline, stream, &found, naming, line, ts_ms, arrival_ms, err);
 }

@@ -36,7 +36,8 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 
 	bool has_news =
 		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
-	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole || stream->held_count)
+	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole || stream->held_count ||
+		atomic_load(&stream->job->is_end_due))
 		return false;
 	if (atomic_load(&stream->job->settling) != SETTLE_NOT)
 		return true;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { RETRY_S = 60 };
+enum { RETRY_S = 60, READERS_MS = 2000 };
 /* Of the file's header. */
 enum { AT_PAGE_SIZE = 16, AT_VERSIONS = 18, AT_CHANGES = 24, AT_SCHEMA = 40, AT_ENCODING = 56, AT_USER_VERSION = 60 };
 
@@ -115,9 +115,13 @@ static void part_from_log(struct sqlite_store *store)
 	if (watch->is_parted)
 		return;
 	if (watch->is_ours) {
-		int code = sqlite3_wal_checkpoint_v2(
-			sqlite_of(store->head.writer), NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-		watch->is_parted = code == SQLITE_OK; /* busy: a reader is at work */
+		sqlite3 *writer = sqlite_of(store->head.writer);
+
+		/* The log can't be emptied under a reader; behind our answer somebody may kill us, and start on the other file. */
+		sqlite3_busy_timeout(writer, READERS_MS);
+		watch->is_parted = sqlite3_wal_checkpoint_v2(writer, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
+				   SQLITE_OK; /* else the next look tries again */
+		sqlite3_busy_timeout(writer, 0);
 		return;
 	}
 	AUTO_MEM char *aside = store_beside(store->path, "-wal.lost");

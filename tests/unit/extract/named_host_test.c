@@ -4,6 +4,7 @@
 
 #define XID "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
 #define ECC "RuntimeError: CUDA error: uncorrectable ECC error encountered"
+#define NIC "mlx5_core 0000:41:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count"
 #define ROW "|                           | Fail - GPU: 0                                  |"
 
 static const struct signature program, check = {.is_check = true};
@@ -61,6 +62,7 @@ static const struct {
 	{"pytorchjob-worker-0: " ROW, NAMING_GUESS, NAMING_GUESS, "pytorchjob-worker-0"},
 	{"Nov 30 01:10:00 ob-2 journal: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
 	{"Nov 30 01:10:00 ob-2 nvidia-persistenced[71]: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
+	{"<30>Nov 30 01:10:00 ob-2 nvidia-persistenced[71]: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
 	{"Nov 30 01:10:00 localhost journal: " XID, NAMING_NONE, NAMING_NONE, ""},
 	/* pdsh, clush */
 	{"pd-02: Nov 30 01:10:00 localhost kernel: " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
@@ -71,6 +73,7 @@ static const struct {
 	{"pd-02: " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	{"pd-02: [74889.644138] " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	{"pd-02: [Mon Nov 30 01:10:00 2026] " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
+	{"pd-02: <3>[   17.982092] " NIC, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	{"pd-02: " ECC, NAMING_GUESS, NAMING_SURE, "pd-02"},
 	/* a collector's record of what a kernel said, and what is none */
 	{"{\"host\":\"gpu14\",\"message\":\"" XID "\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
@@ -104,6 +107,61 @@ static const struct {
 	{"{\"note\":\"host\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"a\":1} {\"host\":\"gpu-b\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"message\":\"" XID "\",\"host\":\"gpu14", NAMING_NONE, NAMING_NONE, ""},
+	/* what comes in front of a kernel's line in one; Go's encoder writes '<' by its number */
+	{"{\"log\":\"<4>[  123.456789] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"\\u003c4\\u003e[  123.456789] " XID "\\n\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"<4>[ 123.4] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"kernel: [  123.456789][ T4711] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"gpu14"},
+	{"{\"log\":\"[12] " XID "\",\"host\":\"gpu14\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"log\":\"4,1234,5678901,-;" XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"4,1234;" XID "\",\"host\":\"gpu14\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"MESSAGE\":\"" NIC "\",\"_HOSTNAME\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	/* a syslog's line in one names its own machine */
+	{"{\"message\":\"Nov 30 03:12:11 gpu15 kernel: " XID "\",\"host\":\"loghost\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu15"},
+	{"{\"message\":\"<4>Nov 30 03:12:11 gpu15 kernel: [  123.456789] " XID "\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu15"},
+	{"{\"event\":{\"original\":\"<4>1 2026-11-30T01:10:00Z gpu15 kernel - - - " XID "\"},\"host\":\"loghost\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu15"},
+	{"{\"message\":\"Nov 30 03:12:11 gpu15 journal: " XID "\",\"host\":\"loghost\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu15"},
+	{"{\"message\":\"Nov 30 03:12:11 localhost kernel: " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"message\":\"alert: \\\"Nov 30 03:12:11 gpu15 kernel: " XID "\\\"\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"message\":\"alert: Nov 30 03:12:11 gpu15 kernel: " XID "\",\"host\":\"gpu14\"}", NAMING_NONE, NAMING_NONE,
+		""},
+	/* a record in a record; so much of them as unwrap.h says */
+	{"{\"log\":\"{\\\"message\\\":\\\"" XID "\\\",\\\"host\\\":\\\"gpu15\\\"}\",\"host\":\"col-1\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu15"},
+	{"{\"log\":\"{\\\"message\\\":\\\"" XID "\\\"}\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"gpu14"},
+	{"{\"log\":\"{\\\"host\\\":\\\"gpu15\\\"}\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"a\":\"{\\\"b\\\":\\\"{\\\\\\\"MESSAGE\\\\\\\":\\\\\\\"" XID
+	 "\\\\\\\",\\\\\\\"_HOSTNAME\\\\\\\":\\\\\\\"gpu16\\\\\\\"}\\\"}\",\"host\":\"col-1\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu16"},
+	{"{\"log\":\"{\\\"host\\\":\\\"gpu15\\\",\\\"message\\\":\\\"" XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"gpu15"},
+	{"{\"log\":\"{\\\"config\\\":{\\\"hostname\\\":\\\"gpu15\\\"},\\\"message\\\":\\\"" XID "\\\"}\"}", NAMING_NONE,
+		NAMING_NONE, ""},
+	/* where the pod runs */
+	{"{\"log\":\"" XID "\",\"kubernetes\":{\"pod_name\":\"train-0\",\"host\":\"gpu14\"}}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"kubernetes\":{\"labels\":{\"host\":\"no-1\"},\"pod_node_name\":\"gpu14\"},\"message\":\"" XID "\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"kubernetes\":{\"node\":{\"name\":\"gpu14\"}},\"host\":{\"name\":\"gpu14.hpc\"},\"message\":\"" XID "\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14.hpc"},
+	{"{\"kubernetes\":{\"host\":\"gpu14\"},\"host\":\"col-1\",\"message\":\"" XID "\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "?"},
+	{"{\"kubernetes\":{\"host\":\"gpu14\"},\"_HOSTNAME\":\"gpu15\",\"message\":\"" XID "\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu15"},
+	{"{\"kubernetes.host\":\"gpu14\",\"message\":\"" XID "\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"message\":\"" XID "\",\"host\":{\"hostname\":\"gpu14\"},\"agent\":{\"name\":\"col-1\"}}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"config\":{\"hostname\":\"gpu14\",\"kubernetes\":{\"host\":\"gpu15\"}},\"message\":\"" XID "\"}",
+		NAMING_NONE, NAMING_NONE, ""},
 	/* kubectl logs --prefix */
 	{"[pod/train-0/pytorch] " ECC, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "train-0"},
 	{"[pod/train-0/] " ECC, NAMING_NONE, NAMING_NONE, ""},
@@ -112,16 +170,38 @@ static const struct {
 
 TEST(the_machine_that_a_line_names)
 {
+	AUTO_DONE(buf) plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
+
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		for (int as_check = 0; as_check < 2; as_check++) {
 			struct span host;
 			enum naming naming =
-				named_host_read(span_from(rows[i].line), as_check ? &check : &program, &host);
+				named_host_read(span_from(rows[i].line), as_check ? &check : &program, &plain, &host);
 			enum naming wanted = as_check ? rows[i].of_check : rows[i].naming;
 			if (naming != wanted || !span_equal(host, span_from(rows[i].host)))
 				test_fail(__FILE__, __LINE__, "'%s' (%d) is %d of '%.*s', not %d of '%s'", rows[i].line,
 					as_check, naming, SPAN_ARGS(host), wanted, rows[i].host);
 		}
+}
+
+TEST(a_record_that_is_long_is_read_up_to_a_bound)
+{
+	enum { LONG = NAMED_HOST_RECORD_BYTES };
+	AUTO_DONE(buf) line = BUF_INIT(4 * LONG), plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
+	struct span host;
+
+	buf_append_text(&line, "{\"host\":\"gpu14\",\"a\":\"{\\\"b\\\":\\\"{");
+	while (line.len < 2 * LONG)
+		buf_append_text(&line, "\\\\\\\"x");
+	buf_append_text(&line, "\",\"hostname\":\"gpu15\",\"message\":\"" XID "\"}");
+	CHECK(named_host_read(buf_span(&line), &program, &plain, &host) == NAMING_NONE && !plain.failure);
+	buf_reset(&line);
+	buf_append_text(&line, "{\"host\":\"gpu14\",\"message\":\"" XID);
+	while (line.len < 2 * LONG)
+		buf_append_text(&line, "\\u0041");
+	buf_append_text(&line, "\",\"hostname\":\"gpu15\"}");
+	CHECK(named_host_read(buf_span(&line), &program, &plain, &host) == NAMING_ELSEWHERE);
+	CHECK(span_equal(host, SPAN("gpu14")) && !plain.failure);
 }
 
 TEST(one_machine_by_its_short_and_its_full_name)

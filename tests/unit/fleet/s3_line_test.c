@@ -39,6 +39,9 @@ static const struct {
 		"b5", "d/x.bin", S3_READ, true, 0},
 	{"cp ./x.bin s3://b5/d/x.bin", "b5", "d/x.bin", S3_WRITE, false, 0},
 	{"rm s3://b5/d/x.bin", "b5", "d/x.bin", S3_WRITE, false, 0},
+	{"2026-11-27 10:05:04 cp s3://b5/d/x.bin x.bin", "b5", "d/x.bin", S3_READ, false, 0},
+	{"2026-11-27T10:05:04Z [rank0]: rm s3://b5/d/x.bin", "b5", "d/x.bin", S3_WRITE, false, 0},
+	{"[pod/a/b] mv ./x.bin s3://b5/d/x.bin", "b5", "d/x.bin", S3_WRITE, false, 0},
 	{"2025-05-21T10:00:00.000001Z WARN lookup{req=106 ino=1 name=\"Input\"}:head_object{id=21 bucket=b6 key=train/Input}: "
 	 "mountpoint_s3_client::s3_crt_client: meta request failed duration=11.087781ms http_status=503",
 		"b6", "train/Input", S3_READ, true, 0},

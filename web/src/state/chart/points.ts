@@ -36,10 +36,10 @@ interface Asked {
 
 /** These are answered at once. */
 const FEW = 32;
-/** Below the server's --max-chart-queries. */
+/** Below the server's own --max-chart-queries and --max-chart-buckets; where these are set to less, it says so. */
 const QUERIES_AT_ONCE = 64;
-/** As its --max-chart-buckets. */
 const BUCKETS_AT_ONCE = 100_000;
+const TOO_LARGE = 413;
 
 let waiting: Asked[] = [];
 
@@ -103,8 +103,16 @@ async function answer(part: Asked[]): Promise<void> {
       else one.resolve(reply);
     });
   } catch (error) {
-    for (const one of part) one.reject(isAbort(error) ? error : asProblem(error));
+    const problem = asProblem(error);
+    if (problem.status === TOO_LARGE && part.length > 1) answerHalves(part);
+    else for (const one of part) one.reject(isAbort(error) ? error : problem);
   }
+}
+
+function answerHalves(part: Asked[]): void {
+  const middle = Math.ceil(part.length / 2);
+  void answer(part.slice(0, middle));
+  void answer(part.slice(middle));
 }
 
 type Result = PointsReply | { error: { status: number; detail: string; field?: string } };
