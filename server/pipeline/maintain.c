@@ -43,6 +43,7 @@ enum {
 	NAME_ENDS_MS = 1000, /* each reads a view of all streams of its job in the writer's turn */
 	DEBT_SUMMARY_MS = 500, /* while sealed rows wait for summaries, and are too many */
 	TRIM_ROWS = 256,
+	KEPT_MS = 10 * 1000, /* a stream that has not got a block's text by then gets little of it */
 	FORGET_MS = 15 * 60 * 1000, /* a job that was silent so long, and is sealed, leaves RAM */
 };
 
@@ -137,6 +138,7 @@ static enum status trim_journal(struct maintenance *m, struct error *err)
 	bool has_trimmed = false;
 
 	TRY(find_needed(m, &needed, err));
+	kept_groups_drop(&m->pipeline->kept_groups, needed, KEPT_MS);
 	if (needed > m->flushed_seq + 1 && is_debt_high(m) && clock_mono_ms() - m->summed_ms >= DEBT_SUMMARY_MS)
 		flush_summaries(m);
 	/* A row tells a start after a crash that its jobs' summaries may be behind. */

@@ -288,6 +288,7 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 	if (status == OK)
 		status = seal_units(seal, err);
 	store_reader_ahead_drop(reader);
+	seal_free_rows(seal);
 	for (size_t i = 0; i < seal->count; i++) {
 		buf_done(&seal->units[i].state);
 		seal_free_text(&seal->units[i]);
