@@ -243,9 +243,9 @@ static enum status change_run(struct wandb_call *call, const struct upsert *up, 
  * When its process began. Clients of 0.31 say that seconds behind their first request: under sm-ship it is of the time of that, which is asked
  * before the log's next line is read. Of processes that share a run any may have ended it.
  */
-static int64_t begun_of(const struct wandb_call *call, const struct upsert *up, const struct job_row *job)
+static int64_t begun_of(const struct wandb_call *call, const struct upsert *up)
 {
-	bool is_first = up->is_of_process && wandb_is_shipped(call, job->name) &&
+	bool is_first = up->is_of_process && call->relayed.job.len &&
 			!http_request_header(call->request, WANDB_WRITER_HEADER).len;
 
 	return up->settings.start_ms || !is_first ? up->settings.start_ms : call->relayed.at_ms;
@@ -291,14 +291,14 @@ static enum status resume_run(
 		.status = SPAN("RUNNING"),
 		.secondary = SPAN("Training"),
 		.reason = SPAN(""),
-		.is_relayed = call->relayed.job.len > 0,
+		.relayed_by = call->relayed.job,
 		.now_ms = call->now_ms};
 	struct job_row job;
 	bool is_behind;
 
 	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
 	TRY(is_behind_gap(call, up, row, &job, &is_behind, err));
-	change.resumed_ms = begun_of(call, up, &job);
+	change.resumed_ms = begun_of(call, up);
 	if (!is_behind && !is_behind_end(call, change.resumed_ms, row, &job))
 		return OK;
 	if (wandb_is_shipped(call, job.name))
