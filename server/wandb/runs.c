@@ -308,14 +308,15 @@ static enum status resume_run(
 
 /*
  * One that began later than the run goes on with it; clients of 0.31 do not say when they began in their first request. Those that share a run
- * are not told from each other by their steps.
+ * join one that is open, and what waits to be told of the others waits on.
  */
-static bool is_next_process(
-	const struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row, bool is_new)
+static bool is_next_process(const struct upsert *up, const struct tracked_run_row *row, bool is_new)
 {
 	bool is_later = up->settings.start_ms ? up->settings.start_ms > row->start_ms : !is_new;
 
-	return up->is_of_process && is_later && !http_request_header(call->request, WANDB_WRITER_HEADER).len;
+	bool joins = up->settings.is_shared && !wandb_is_over(row->status);
+
+	return up->is_of_process && is_later && !joins;
 }
 
 /* What the stream of the run is read by, and what a client that goes on is given: at most one file of each kind. */
@@ -351,7 +352,7 @@ static enum status put_notes(struct wandb_call *call, const struct upsert *up, c
 	if (!batch)
 		return error_no_memory(err);
 	TRY(put_files(call, up, row, is_new, files, &batch->file_count, err));
-	if (is_next_process(call, up, row, is_new))
+	if (is_next_process(up, row, is_new))
 		TRY(wandb_begin_attempt(call, batch, row->job_id, err));
 	if (!batch->file_count)
 		return OK;
