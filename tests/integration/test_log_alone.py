@@ -269,12 +269,31 @@ def test_a_run_that_goes_on_has_its_metrics_again(server):
 
 
 def test_a_training_with_another_run_has_told_it_that(server):
-    """Which is a job of its own: nobody knows then what of the log is of which."""
+    """Which is a job of its own. What is printed behind its end is of none of both."""
     began_s = int(time.time()) - 60
     begin(server, began_s)
     other = make_run(server, run_name="r2", job_name="shipped", start_time=1000 * (began_s + 11))
     printed(server, rows(11, 31), began_s + 12)
     update(server, other, status="FINISHED", end_time=1000 * (began_s + 32))
+    printed(server, rows(31, 36, nan=35), began_s + 33)
+    wait_until(lambda: non_finite(server, "shipped") == ["train:loss"], what="the NaN")
+    wait_for_counts(server, 10, 5)
+    end_job(server, began_s + 40)
+    server.kill()
+    server.start("127.0.0.1:0")
+    wait_for_counts(server, 10, 5)
+
+
+def test_a_run_that_began_beside_it_has_told_it_too(server):
+    """Both were open: nobody knows then what of the log is of which."""
+    began_s = int(time.time()) - 60
+    printed(server, ["it begins"], began_s)
+    run = make_run(server, run_name="r", job_name="shipped", start_time=1000 * began_s)
+    other = make_run(server, run_name="r2", job_name="shipped", start_time=1000 * began_s + 10)
+    printed(server, rows(1, 11), began_s + 1)
+    tell(server, run, 1, 11, began_s + 1)
+    for run in (run, other):
+        update(server, run, status="FINISHED", end_time=1000 * began_s + 10_400)
     printed(server, rows(31, 36), began_s + 33)
     end_job(server, began_s + 40)
     wait_until(lambda: counts_of(server, JOB).get("loss") == (10, "loss"), what="the roles")
