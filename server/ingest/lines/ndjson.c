@@ -152,24 +152,26 @@ static bool read_name(struct ingest_parser *parser, struct batch *batch, struct 
 	return read_string(parser, batch, object, value, scratch, out);
 }
 
+/* The first one that is a time: "time" may be how long something took. */
 static int64_t read_time(struct ingest_parser *parser, struct span object, const struct ndjson_object *fields)
 {
-	for (int i = NDJSON_TS; i <= NDJSON_DATE; i++) {
-		const struct ndjson_value *value = &fields->fields[i];
-		int64_t ts_ms;
+	const struct ndjson_value *bad = NULL;
+	int64_t ts_ms;
 
+	for (int i = NDJSON_TS; i <= NDJSON_JOURNAL_TIME; i++) {
+		const struct ndjson_value *value = &fields->fields[i];
 		if (value->kind == NDJSON_ABSENT || value->kind == NDJSON_NULL)
 			continue;
-		if (value->kind == NDJSON_OTHER)
-			bad_time(parser, 1, "the time is neither text nor number: the time of arrival counts");
-		else if (ingest_parse_time(value->raw, &ts_ms))
+		if (value->kind != NDJSON_OTHER && ingest_parse_time(value->raw, &ts_ms))
 			return ts_ms;
-		else
-			bad_time(parser, column_of(object, value->raw),
-				"'%.*s' is no time between 1990 and 2200: the time of arrival counts",
-				(int)(value->raw.len < 64 ? value->raw.len : 64), value->raw.ptr);
-		break;
+		bad = bad ? bad : value;
 	}
+	if (bad && bad->kind == NDJSON_OTHER)
+		bad_time(parser, 1, "the time is neither text nor number: the time of arrival counts");
+	else if (bad)
+		bad_time(parser, column_of(object, bad->raw),
+			"'%.*s' is no time between 1990 and 2200: the time of arrival counts",
+			(int)(bad->raw.len < 64 ? bad->raw.len : 64), bad->raw.ptr);
 	return NO_TIME;
 }
 
