@@ -38,6 +38,27 @@ bool kernel_line_has_header(struct span text, struct span *host)
 	       !is_known_to_nobody(*host);
 }
 
+/* A priority, a date, a month or a day of the week; then the program, behind so many blanks at most. */
+bool kernel_line_may_have_header(struct span text)
+{
+	char first = char_at(text, 0);
+	bool is_date = is_digit(first) && char_at(text, 4) == '-' && char_at(text, 7) == '-';
+
+	if (first != '<' && !is_date && (!is_letter(first) || char_at(text, 3) != ' '))
+		return false;
+	int blanks = !is_date ? 6 : char_at(text, 10) == 'T' ? 2 : 3;
+	struct span rest = span_cut(text, 2 * MACHINE_NAME_MAX_BYTES);
+	for (int i = 0; i < blanks; i++) {
+		ptrdiff_t blank = span_find_char(rest, ' ');
+		if (blank < 0)
+			return false;
+		rest = span_skip(rest, (size_t)blank + 1);
+		if (span_starts_with(rest, SPAN("kernel")))
+			return true;
+	}
+	return false;
+}
+
 /* "4,1234,5678901,-;", in front of a record of /dev/kmsg */
 static void take_kmsg(struct span *text)
 {

@@ -15,6 +15,8 @@ enum {
 
 /* "Nov 30 01:10:00 gpu07 kernel: "; *host: what that machine calls itself. */
 bool kernel_line_has_header(struct span text, struct span *host);
+/* Whether it is worth a look: of nearly every other line a few bytes say that it has none. */
+bool kernel_line_may_have_header(struct span text);
 /* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */
 bool kernel_line_is_handed_on(struct span text, struct span *host);
 /* What a driver tells the kernel, and no training prints; kmsg's and dmesg's parts may stand in front. */

@@ -149,7 +149,9 @@ static enum status build_sieve(struct signature_set *set, struct error *err)
 		patterns[is_kernel][i] = set->items[i].shown.pattern;
 		patterns[!is_kernel][i] = SPAN("");
 	}
-	patterns[0][set->count] = SPAN(" kernel: | kernel - |\"kernel");
+	/* as long as the others' texts: a shorter one would make the sieve slower */
+	patterns[0][set->count] = SPAN(
+		"\":\"kernel\",|\":\"kernel\"}|: \"kernel\",|: \"kernel\"}|\":\\\\\"kernel\\\\\"|: \\\\\"kernel\\\\\"");
 	TRY(sieve_new(&set->sieve, patterns[0], set->count + 1, err));
 	return sieve_new(&set->kernel_sieve, patterns[1], set->count, err);
 }
@@ -249,7 +251,8 @@ bool signature_find(const struct signature_set *set, struct regex_scratch *scrat
 	if (text.len > TESTED_BYTES)
 		text.len = TESTED_BYTES; /* such messages are short; what is longer is a dump */
 	sieve_find(set->sieve, text, words);
-	if (is_system || ((words[last] & kernel_bit) && kernel_line_is_sure(text)))
+	bool may_be = (words[last] & kernel_bit) || kernel_line_may_have_header(text);
+	if (is_system || (may_be && kernel_line_is_sure(text)))
 		sieve_find(set->kernel_sieve, text, kernel);
 	words[last] &= ~kernel_bit;
 	for (size_t base = 0; base < SIEVE_MAX; base += 64)
