@@ -187,27 +187,54 @@ static enum status break_off(struct goodput_deriving *d, const struct goodput_po
 	return OK;
 }
 
-/* The newest restart that steps alone tell of. */
+/* The newest restart that steps alone tell of, or the newest gap between steps that may have been one. */
 struct unsaid {
 	size_t first; /* its first point; 0: there is none */
-	size_t own_break;
+	size_t own_break; /* NO_BREAK: steps went on behind the gap, which is a break once a status says so */
 };
 
-/* A status that lags behind the first steps of a restart says what that was. False: it is another break. */
-static bool is_said_late(struct goodput_deriving *d, struct unsaid *unsaid, size_t taken_up)
+/* The status that broke off the training which phase TAKEN_UP took up again. */
+static size_t find_off(const struct goodput_facts *facts, size_t taken_up)
 {
-	const struct goodput_facts *facts = d->facts;
 	size_t off = taken_up;
 
 	while (off && !facts->phases[off - 1].is_training)
 		off--;
-	int64_t off_ms = facts->phases[off].from_ms;
-	bool lags = unsaid->first &&
-		    goodput_status_lags(facts->points, facts->point_count, unsaid->first, off_ms, d->out->step_ms);
-	if (lags && !d->out->breaks[unsaid->own_break].cause.len)
-		d->out->breaks[unsaid->own_break].cause = cause_of(facts, off_ms, facts->phases[taken_up].from_ms);
+	return off;
+}
+
+/* A status that lags behind the first steps of a restart says what that was. *is_late of false: it is another break. */
+static enum status take_late_status(
+	struct goodput_deriving *d, struct unsaid *unsaid, size_t taken_up, bool *is_late, struct error *err)
+{
+	const struct goodput_facts *facts = d->facts;
+	const struct goodput_point *first = &facts->points[unsaid->first];
+	int64_t off_ms = facts->phases[find_off(facts, taken_up)].from_ms;
+	struct goodput_break *own;
+
+	*is_late = unsaid->first &&
+		   goodput_status_lags(facts->points, facts->point_count, unsaid->first, off_ms, d->out->step_ms);
+	if (*is_late && unsaid->own_break == NO_BREAK) {
+		unsaid->own_break = d->out->break_count;
+		TRY(break_off(d, first - 1, first, first[-1].step, NULL, err));
+	}
+	own = *is_late ? &d->out->breaks[unsaid->own_break] : NULL;
+	if (own && !own->cause.len)
+		own->cause = cause_of(facts, off_ms, facts->phases[taken_up].from_ms);
 	unsaid->first = 0;
-	return lags;
+	return OK;
+}
+
+/* A restart from a checkpoint of the newest step goes on behind a gap. What steps tell of by going back comes first, as long as a status
+ * may be that one's. */
+static void note_gap(const struct goodput_deriving *d, size_t first, struct unsaid *unsaid)
+{
+	const struct goodput_point *b = &d->facts->points[first], *a = b - 1;
+	bool is_of_restart = unsaid->first && unsaid->own_break != NO_BREAK;
+
+	if (d->out->step_ms > 0 && goodput_is_late(d->out->step_ms, b->ts_ms - a->ts_ms, b->step - a->step) &&
+		!(is_of_restart && goodput_may_lag(&d->facts->points[unsaid->first], b->ts_ms)))
+		*unsaid = (struct unsaid){first, NO_BREAK};
 }
 
 /*
@@ -226,18 +253,30 @@ enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, 
 		struct goodput_start *start =
 			at < d->start_count && d->starts[at].first == i + 1 ? &d->starts[at++] : NULL;
 		size_t taken_up = find_taken_up(facts, &phase, settled, a->ts_ms, b->ts_ms);
-		bool is_taken_up = taken_up < facts->phase_count, is_told = is_taken_up;
+		bool is_taken_up = taken_up < facts->phase_count, is_told = is_taken_up, is_late = false;
 		if (is_taken_up)
 			settled = taken_up;
 		else if (start && (is_told = phase_at(facts, b->ts_ms) > settled))
 			settled = phase_at(facts, b->ts_ms);
-		if (start || (is_taken_up && !is_said_late(d, &unsaid, taken_up)))
+		if (is_taken_up && !start)
+			TRY(take_late_status(d, &unsaid, taken_up, &is_late, err));
+		if (start || (is_taken_up && !is_late))
 			TRY(break_off(d, a, b, *last_step, start, err));
 		if (start)
 			unsaid = (struct unsaid){is_told ? 0 : i + 1, start->own_break};
+		else if (!is_taken_up)
+			note_gap(d, i + 1, &unsaid);
 		*last_step = start ? b->step : goodput_most(*last_step, b->step);
 	}
 	return OK;
+}
+
+bool goodput_is_broken_off(
+	const struct goodput *out, size_t *at, const struct goodput_point *a, const struct goodput_point *b)
+{
+	while (*at < out->break_count && out->breaks[*at].from_ms < a->ts_ms)
+		++*at;
+	return *at < out->break_count && out->breaks[*at].from_ms == a->ts_ms && out->breaks[*at].to_ms == b->ts_ms;
 }
 
 enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms, int64_t last_step, struct error *err)

@@ -139,7 +139,7 @@ static enum status cut_points(struct goodput_deriving *d, struct error *err)
 {
 	const struct goodput_point *points = d->facts->points;
 	struct goodput_start *start = d->starts;
-	size_t phase = 0;
+	size_t phase = 0, broken = 0;
 	int64_t step = start->from_step;
 
 	goodput_find_cuts(d, start);
@@ -153,7 +153,7 @@ static enum status cut_points(struct goodput_deriving *d, struct error *err)
 			goodput_find_cuts(d, ++start);
 			step = start->from_step;
 		}
-		if (is_start || is_crossing)
+		if (is_start || is_crossing || goodput_is_broken_off(d->out, &broken, a, b))
 			TRY(add_gap(d, a->ts_ms, b, step, GOODPUT_RESTART, err));
 		else
 			TRY(add_interval(d, a, b, step, err));
@@ -242,11 +242,11 @@ static enum status derive_steps(struct goodput_deriving *d, struct error *err)
 	const struct goodput_facts *facts = d->facts;
 	int64_t last_ms = facts->points[facts->point_count - 1].ts_ms;
 	TRY(goodput_find_pace(d, err));
-	TRY(goodput_find_waits(d, err));
 	TRY(goodput_take_stride(d, err));
 	TRY(goodput_find_starts(d, err));
 	TRY(goodput_add_silent_breaks(d, INT64_MIN, facts->points[0].ts_ms, -1, err));
 	TRY(goodput_find_breaks(d, &last_step, err));
+	TRY(goodput_find_waits(d, err));
 	TRY(goodput_add_silent_breaks(d, last_ms, INT64_MAX, last_step, err));
 	out->first_from_step = d->starts[0].from_step;
 	for (size_t i = 1; i < d->start_count; i++)

@@ -79,6 +79,9 @@ int64_t goodput_time_of(const struct goodput_deriving *d, int64_t steps);
 /* Did they take longer than steps do, by more than jitter? */
 bool goodput_is_late(double step_ms, int64_t taken_ms, int64_t steps);
 
+/* Is a status so little behind the first step of a restart that it may be that one's? */
+bool goodput_may_lag(const struct goodput_point *first, int64_t status_ms);
+
 /* Does a phase that is no training reach into it? Asked in the order of time; *PHASE goes along. */
 bool goodput_is_crossed(const struct goodput_facts *facts, size_t *phase, int64_t from_ms, int64_t to_ms);
 
@@ -102,6 +105,10 @@ void goodput_find_cuts(struct goodput_deriving *d, const struct goodput_start *s
 enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err);
 enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, struct error *err);
+
+/* Is what lies between these two one of them? Asked in the order of time; *AT goes along. */
+bool goodput_is_broken_off(
+	const struct goodput *out, size_t *at, const struct goodput_point *a, const struct goodput_point *b);
 enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms, int64_t last_step, struct error *err);
 
 /* The break behind which another job goes on lasts until that one's first step, but for what other breaks count of this time. */

@@ -212,12 +212,17 @@ enum status goodput_find_step_ms(
 	return OK;
 }
 
+bool goodput_may_lag(const struct goodput_point *first, int64_t status_ms)
+{
+	return status_ms > first->ts_ms && status_ms - first->ts_ms <= LAG_MS;
+}
+
 bool goodput_status_lags(
 	const struct goodput_point *points, size_t count, size_t first, int64_t status_ms, double step_ms)
 {
 	const struct goodput_point *b = &points[first];
 
-	if (step_ms <= 0 || status_ms <= b->ts_ms || status_ms - b->ts_ms > LAG_MS)
+	if (step_ms <= 0 || !goodput_may_lag(b, status_ms))
 		return false;
 	for (size_t i = first + 1; i < count && b->ts_ms <= status_ms; i++) {
 		const struct goodput_point *a = b;
@@ -248,7 +253,7 @@ bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const str
 enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
 {
 	const struct goodput_facts *facts = d->facts;
-	size_t phase = 0, mark = 0;
+	size_t phase = 0, mark = 0, broken = 0;
 	enum goodput_bucket bucket;
 	int64_t wait_ms;
 
@@ -260,7 +265,8 @@ enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
 	}
 	for (size_t i = 0; i + 1 < facts->point_count; i++) {
 		const struct goodput_point *a = &facts->points[i], *b = a + 1;
-		bool is_across = goodput_is_crossed(facts, &phase, a->ts_ms, b->ts_ms);
+		bool is_across = goodput_is_crossed(facts, &phase, a->ts_ms, b->ts_ms) ||
+				 goodput_is_broken_off(d->out, &broken, a, b);
 		if (is_same_attempt(a, b) && !is_across && goodput_find_wait(d, &mark, a, b, &bucket, &wait_ms))
 			d->waits[bucket].ms[d->waits[bucket].count++] = wait_ms;
 	}

@@ -6,14 +6,18 @@
 #define TOLERANCE 0.01
 #define HALF_A_COSINE 0.5 /* num_cycles of a cosine that ends at its least */
 #define TITAN_WARMUP 200 /* steps, where torchtitan's settings say none */
+/* Steps that a loss scale may leave out: on its way down from 2^32, and two each time that it has doubled again, each 1000 steps. */
+#define SKIPPED_FIRST 32
+#define STEPS_A_SKIP 500
 
 /* What trainers call it, the best first. */
 static const char PEAK
 	[] = "learning_rate max_lr peak_lr lr warmup_max_lr",
     LEAST[] = "min_lr lr_min eta_min min_learning_rate warmup_min_lr",
     LEAST_FACTOR[] = "min_lr_factor min_lr_rate min_lr_ratio",
+    COSINE_LEAST_FACTOR[] = "cosine_min_lr_ratio min_lr_factor min_lr_rate min_lr_ratio",
     WARMUP[] = "warmup_steps lr_warmup_iters lr_warmup_steps num_warmup_steps warmup_iters warmup_num_steps",
-    WARMUP_OTHER[] = "lr_warmup_samples lr_warmup_tokens warmup_samples warmup_tokens warmup_epochs",
+    WARMUP_OTHER[] = "lr_warmup_samples lr_warmup_tokens warmup_samples warmup_tokens warmup_epochs t_warmup",
     DECAY_OTHER[] = "lr_decay_samples lr_decay_tokens lr_wsd_decay_samples lr_wsd_decay_tokens",
     INITIAL[] = "lr_warmup_init warmup_min_lr", WARMUP_SHARE[] = "warmup_ratio lr_warmup_fraction warmup_fraction",
     TOTAL[] =
@@ -25,6 +29,7 @@ static const char PEAK
     DECAY_FORM[] = "lr_wsd_decay_style decay_type", KEYWORDS[] = "lr_scheduler_kwargs",
     KEYWORDS_KNOWN[] = ("min_lr min_lr_rate min_lr_ratio num_decay_steps decay_type warmup_type "
 			"num_cycles num_warmup_steps"),
+    SECOND_SHAPE[] = "scheduler.type scheduler_name", HALF[] = "fp16 fp16_enabled fp16.enabled",
     TITAN[] = ("lr_scheduler.warmup_steps lr_scheduler.decay_ratio lr_scheduler.decay_type "
 	       "lr_scheduler.min_lr_factor lr_scheduler.lr_min"),
     TITAN_KNOWN[] = "warmup_steps decay_ratio decay_type min_lr_factor lr_min total_steps",
@@ -231,11 +236,13 @@ static enum lr_shape shape_named(struct span text)
  * a share of None where all of it is decay. */
 static enum lr_shape find_named_shape(const struct lr_settings *settings, struct lr_schedule *out)
 {
-	struct span key, value, *from = &out->shape_from;
+	struct span key, value, titan, *from = &out->shape_from;
 
 	if (!isnan(number(settings, DECAY_SHARE, NULL)) && !find(settings, "lr_scheduler_type", &key, &value)) {
 		*from = SPAN("decay_ratio");
-		return LR_WSD;
+		bool is_cosine = is_torchtitan(settings, &titan) && find(settings, "decay_type", &key, &value) &&
+				 span_equal_fold(span_trim(value), SPAN("cosine"));
+		return is_cosine ? LR_WSD_COSINE : LR_WSD;
 	}
 	if (find(settings, SHAPE, &key, &value)) {
 		*from = key;
@@ -311,25 +318,30 @@ static double find_warmup(const struct lr_settings *settings, double total, stru
 	return total > 0 ? ceil(share * total) : NAN;
 }
 
-static double find_decay(const struct lr_settings *settings, double total, struct span *from)
+/* torchtitan warns and shortens a decay for which its warm-up leaves no room, and has none of a share of 0. It rounds as Python does. */
+static double find_decay(const struct lr_settings *settings, double total, double warmup, struct span *from)
 {
 	double steps = number(settings, DECAY, from), share;
+	struct span titan;
 
 	if (steps > 0)
 		return steps;
 	share = number(settings, DECAY_SHARE, from);
+	if (is_torchtitan(settings, &titan))
+		return share >= 0 ? fmin(rint(share * total), total - warmup) : NAN;
 	return share > 0 ? round(share * total) : NAN;
 }
 
-static double find_least(const struct lr_settings *settings, double peak, struct span *from)
+static double find_least(const struct lr_settings *settings, enum lr_shape shape, double peak, struct span *from)
 {
+	const char *factors = shape == LR_COSINE ? COSINE_LEAST_FACTOR : LEAST_FACTOR;
 	struct span titan;
 	bool is_titan = is_torchtitan(settings, &titan); /* its lr_min was a share, too */
 	double least = is_titan ? NAN : number(settings, LEAST, from), factor;
 
 	if (least >= 0)
 		return least;
-	factor = number(settings, is_titan ? TITAN_LEAST : LEAST_FACTOR, from);
+	factor = number(settings, is_titan ? TITAN_LEAST : factors, from);
 	return factor >= 0 ? factor * peak : 0;
 }
 
@@ -419,15 +431,24 @@ static void note_decay(const struct lr_settings *settings, struct lr_schedule *o
 		note(out, out->shape_from);
 }
 
-/* DeepSpeed's default is logarithmic. */
-static void note_warmup(const struct lr_settings *settings, struct lr_schedule *out)
+/* Where DeepSpeed has a scheduler, that is the one which counts, whatever transformers calls its own. Its default is logarithmic. */
+static void note_second(const struct lr_settings *settings, enum lr_shape shape, struct lr_schedule *out)
 {
-	struct span key, value;
+	struct span key, value, type, form;
 
-	note_unless(settings, "warmup_type", "linear", out);
-	if (!is_nemo(out) && find(settings, SHAPE, &key, &value) &&
-		span_starts_with(span_trim(value), SPAN("Warmup")) && !find(settings, "warmup_type", &key, &value))
-		note(out, out->shape_from);
+	if (is_nemo(out) || !find(settings, SECOND_SHAPE, &key, &value) || !is_said(value))
+		return;
+	bool is_warmup = span_starts_with(span_trim(value), SPAN("Warmup"));
+	bool is_another = !span_equal(key, out->shape_from) && shape_named(span_trim(value)) != shape;
+	if (is_another || (is_warmup && !find(settings, "warmup_type", &type, &form)))
+		note(out, key);
+}
+
+/* Megatron counts samples; where the batch grows, that is not by steps. */
+static void note_ramp(const struct lr_settings *settings, struct lr_schedule *out)
+{
+	if (number(settings, "train_samples", NULL) > 0)
+		note_said(settings, "rampup_batch_size", out);
 }
 
 /* The same keys of a scheduler that has more of them need not mean the same. */
@@ -456,14 +477,28 @@ static void note_others(const struct lr_settings *settings, enum lr_shape shape,
 		note_unread(settings, numbers[i], out);
 	note_said(settings, WARMUP_OTHER, out);
 	note_said(settings, DECAY_OTHER, out);
-	note_said(settings, "timescale num_stable_steps", out);
-	note_warmup(settings, out);
+	note_said(settings, "timescale num_stable_steps cosine_constant_lr_ratio lr_quadratic_warmup", out);
+	note_unless(settings, "warmup_type", "linear", out);
+	note_second(settings, shape, out);
+	note_ramp(settings, out);
 	note_keywords(settings, out);
 	if (shape == LR_WSD)
 		note_decay(settings, out);
 	if ((shape == LR_COSINE || shape == LR_WSD_COSINE) && !isnan(cycles) && cycles != HALF_A_COSINE &&
 		find(settings, "num_cycles", &key, &value))
 		note(out, key);
+}
+
+static bool find_half(const struct lr_settings *settings, struct span *from)
+{
+	struct span rest = span_from(HALF), name, key, value;
+
+	while (span_next(&rest, ' ', &name))
+		if (find_one(settings, name, &key, &value) && is_yes(span_trim(value))) {
+			*from = key;
+			return true;
+		}
+	return false;
 }
 
 void lr_schedule_declare(const struct lr_settings *settings, double total_steps, struct lr_schedule *out)
@@ -474,7 +509,8 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 		.least_from = SPAN(""),
 		.warmup_from = SPAN(""),
 		.decay_from = SPAN(""),
-		.total_from = SPAN("")};
+		.total_from = SPAN(""),
+		.skips_from = SPAN("")};
 	enum lr_shape shape = find_shape(settings, out);
 	out->peak = number(settings, PEAK, &out->peak_from);
 	out->total = number_from(settings, TOTAL, 1, &out->total_from);
@@ -482,13 +518,14 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 		out->total = total_steps;
 	out->warmup = is_flat(settings, shape, out) ? 0 : find_warmup(settings, out->total, &out->warmup_from);
 	out->initial = fmax(0, number(settings, INITIAL, &out->initial_from));
-	out->least = find_least(settings, out->peak, &out->least_from);
+	out->least = find_least(settings, shape, out->peak, &out->least_from);
 	if (is_transformers_wsd(settings, shape, out)) {
 		out->initial = out->least;
 		out->initial_from = out->least_from;
 	}
-	out->decay = has_stable_part(shape) ? find_decay(settings, out->total, &out->decay_from) : 0;
+	out->decay = has_stable_part(shape) ? find_decay(settings, out->total, out->warmup, &out->decay_from) : 0;
 	out->total = find_end(settings, out);
+	out->may_skip = find_half(settings, &out->skips_from);
 	if (out->shape_from.len)
 		note_others(settings, shape, out);
 	else
@@ -498,7 +535,7 @@ void lr_schedule_declare(const struct lr_settings *settings, double total_steps,
 	bool needs_end = shape == LR_LINEAR || shape == LR_COSINE || has_stable_part(shape);
 	if (out->peak > 0 && (has_end || !needs_end) && !isnan(out->decay) && !isnan(out->warmup) &&
 		(shape != LR_INVERSE_SQRT || out->warmup > 0) && !out->not_understood_count)
-		out->shape = shape;
+		out->shape = has_stable_part(shape) && out->decay <= 0 ? LR_CONSTANT : shape;
 }
 
 double lr_find_clip(const struct lr_settings *settings, struct span *from)
@@ -530,23 +567,43 @@ double lr_schedule_at(const struct lr_schedule *s, double step)
 	case LR_COSINE:
 	case LR_WSD_COSINE:
 		return s->least + (s->peak - s->least) * 0.5 * (1 + cos(M_PI * (1 - part(s, step))));
-	case LR_INVERSE_SQRT:
-		return fmax(s->least, s->peak * sqrt(s->warmup / step));
+	case LR_INVERSE_SQRT: /* Megatron's ends; transformers' never gets there */
+		return s->total > 0 && step > s->total ? s->least : fmax(s->least, s->peak * sqrt(s->warmup / step));
 	default:
 		return s->peak;
 	}
 }
 
-bool lr_schedule_is_kept(const struct lr_schedule *schedule, double step, double printed)
+static void widen(struct lr_range *range, double rate)
 {
-	double low = INFINITY, high = -INFINITY;
+	range->low = fmin(range->low, rate);
+	range->high = fmax(range->high, rate);
+}
 
-	for (int i = -1; i <= 1; i++) {
-		double rate = lr_schedule_at(schedule, step + i);
-		low = fmin(low, rate);
-		high = fmax(high, rate);
-	}
-	return printed >= low * (1 - TOLERANCE) && printed <= high * (1 + TOLERANCE);
+/* Between its corners a rate only rises or only falls. */
+struct lr_range lr_schedule_between(const struct lr_schedule *s, double from_step, double to_step)
+{
+	double corners[] = {s->warmup, s->total - s->decay, s->total};
+	double from = from_step - 1, to = to_step + 1, first = lr_schedule_at(s, from);
+	struct lr_range range = {first, first};
+
+	widen(&range, lr_schedule_at(s, to));
+	for (size_t i = 0; i < sizeof corners / sizeof *corners; i++)
+		if (corners[i] > from && corners[i] < to)
+			widen(&range, lr_schedule_at(s, corners[i]));
+	return range;
+}
+
+int64_t lr_schedule_skips(const struct lr_schedule *schedule, int64_t step)
+{
+	if (!schedule->may_skip || step <= 0)
+		return 0;
+	return step < SKIPPED_FIRST ? step : SKIPPED_FIRST + step / STEPS_A_SKIP;
+}
+
+bool lr_range_holds(const struct lr_range *range, double printed, double slack)
+{
+	return printed + slack >= range->low * (1 - TOLERANCE) && printed - slack <= range->high * (1 + TOLERANCE);
 }
 
 const char *lr_shape_name(enum lr_shape shape)

@@ -2,13 +2,15 @@
  * Job: the learning rate that a job's settings declare: which schedule, and the rate at each step.
  * Source: transformers.optimization (linear, cosine, cosine_with_min_lr, constant, constant_with_warmup, inverse_sqrt,
  *         warmup_stable_decay), Megatron-LM's optimizer_param_scheduler.py (constant, linear, cosine, inverse-square-root, WSD with a linear
- *         decay), nanoGPT's get_lr, torchtitan's lr_scheduler.py, NeMo's core/optim/lr_scheduler.py (CosineAnnealing, WarmupPolicy,
+ *         decay), nanoGPT's get_lr, torchtitan's lr_scheduler.py, axolotl's schedulers.py, NeMo's core/optim/lr_scheduler.py (CosineAnnealing, WarmupPolicy,
  *         WarmupAnnealing).
  * Ownership: values; spans are the caller's. Threads: any. Pure.
  */
 #pragma once
 
 #include "base/span.h"
+
+#include <stdint.h>
 
 enum { LR_NOT_UNDERSTOOD_MAX = 8 };
 
@@ -41,15 +43,26 @@ struct lr_schedule {
 	/* keys of settings that change the rate and are not followed: with one of these nothing is declared */
 	struct span not_understood[LR_NOT_UNDERSTOOD_MAX];
 	size_t not_understood_count;
+	/* With 16-bit floats a step whose gradients overflow is left out, and the schedule waits: which setting says so; "": none does. */
+	struct span skips_from;
+	bool may_skip;
+};
+
+struct lr_range {
+	double low, high;
 };
 
 /* total_steps: what else says how long the training is; 0: nothing. */
 void lr_schedule_declare(const struct lr_settings *settings, double total_steps, struct lr_schedule *out);
 /* After so many steps. */
 double lr_schedule_at(const struct lr_schedule *schedule, double step);
-/* Is the rate that was printed at a step the declared one, to a hundredth? Whether trainers print the rate of the step, of the one
+/* The rates that are the declared one for what was printed at one of these steps. Whether trainers print the rate of the step, of the one
  * before or of the next is not known: each counts. */
-bool lr_schedule_is_kept(const struct lr_schedule *schedule, double step, double printed);
+struct lr_range lr_schedule_between(const struct lr_schedule *schedule, double from_step, double to_step);
+/* How many of the steps so far may have been left out at most. */
+int64_t lr_schedule_skips(const struct lr_schedule *schedule, int64_t step);
+/* To a hundredth. slack: so much more or less may have been printed as this. */
+bool lr_range_holds(const struct lr_range *range, double printed, double slack);
 const char *lr_shape_name(enum lr_shape shape);
 
 /* The norm that gradients are clipped to; NaN: nobody says. */

@@ -40,29 +40,39 @@ static unsigned count_places(double value)
 }
 
 /* What is printed with a fixed number of decimals is as exact as the last one, however small it is. */
-static bool is_within_place(const struct lr_watch *watch, const struct lr_print *print)
+static bool is_within_place(const struct lr_watch *watch, const struct lr_range *range, double observed)
 {
 	unsigned places = watch->places ? watch->places : PLACES_OF_ZERO;
+	double off = fmax(0, fmax(range->low - observed, observed - range->high));
 
-	return places < PLACES_ENOUGH &&
-	       fabs(print->observed - print->declared) <= 0.5 * (1 + 1e-6) * pow(10, -(double)places);
+	return places < PLACES_ENOUGH && off <= 0.5 * (1 + 1e-6) * pow(10, -(double)places);
 }
 
-/* Whichever of the rates around it was meant: printed with so many digits it may be this. */
-static bool is_rounded(const struct lr_schedule *schedule, const struct lr_print *print, unsigned digits)
+/* At any of these steps of the schedule; with so few digits as it has it may be more, or less. */
+static bool is_between(const struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print,
+	int64_t from_step, int64_t to_step)
 {
-	double unit = pow(10, floor(log10(print->observed)) - (digits - 1));
+	struct lr_range range = lr_schedule_between(schedule, (double)from_step, (double)to_step);
+	bool is_rounded = print->observed > 0 && watch->digits < DIGITS_ENOUGH;
+	double unit = is_rounded ? pow(10, floor(log10(print->observed)) - (watch->digits - 1)) : 0;
 
-	return lr_schedule_is_kept(schedule, (double)print->step, print->observed - unit / 2) ||
-	       lr_schedule_is_kept(schedule, (double)print->step, print->observed + unit / 2) ||
-	       fabs(print->observed - print->declared) <= unit / 2;
+	return lr_range_holds(&range, print->observed, unit / 2) || is_within_place(watch, &range, print->observed);
 }
 
-static bool is_kept(const struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)
+static bool is_kept(
+	struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print, int64_t to_step)
 {
-	if (lr_schedule_is_kept(schedule, (double)print->step, print->observed) || is_within_place(watch, print))
-		return true;
-	return print->observed > 0 && watch->digits < DIGITS_ENOUGH && is_rounded(schedule, print, watch->digits);
+	int64_t most = lr_schedule_skips(schedule, print->step);
+
+	if (print->attempt != watch->attempt)
+		watch->skipped = 0;
+	watch->attempt = print->attempt;
+	for (int64_t skipped = watch->skipped; skipped <= most || skipped == watch->skipped; skipped++)
+		if (is_between(watch, schedule, print, print->step - skipped, to_step - skipped)) {
+			watch->skipped = skipped;
+			return true;
+		}
+	return false;
 }
 
 static size_t count_at(struct span text, size_t at)
@@ -102,6 +112,7 @@ void lr_watch_read(struct lr_watch *watch, struct span line, double value)
 	size_t at = 0;
 
 	watch->is_line_read = true;
+	watch->is_of_bar = span_find(line, SPAN("'learning_rate':")) >= 0 && span_find(line, SPAN("step")) < 0;
 	while (at < line.len) {
 		size_t digits = 0, len = measure_scientific(span_skip(line, at), &digits);
 		double number;
@@ -115,19 +126,22 @@ void lr_watch_read(struct lr_watch *watch, struct span line, double value)
 	}
 }
 
-void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)
+static void note_exactness(struct lr_watch *watch, double observed)
 {
-	if (!isfinite(print->observed))
-		return;
-	if (watch->digits < DIGITS_ENOUGH && print->observed > 0) {
-		unsigned digits = count_digits(print->observed);
+	if (watch->digits < DIGITS_ENOUGH && observed > 0) {
+		unsigned digits = count_digits(observed);
 		watch->digits = digits > watch->digits ? digits : watch->digits;
 	}
-	if (watch->places < PLACES_ENOUGH && print->observed > 0) {
-		unsigned places = count_places(print->observed);
+	if (watch->places < PLACES_ENOUGH && observed > 0) {
+		unsigned places = count_places(observed);
 		watch->places = places > watch->places ? places : watch->places;
 	}
-	if (is_kept(watch, schedule, print)) {
+}
+
+static void judge(
+	struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print, int64_t to_step)
+{
+	if (is_kept(watch, schedule, print, to_step)) {
 		watch->kept++;
 		watch->differing = 0;
 		return;
@@ -135,4 +149,49 @@ void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, c
 	watch->kept = 0;
 	if (!watch->differing++)
 		watch->first = *print;
+}
+
+/* Beside multiples of one number there is step 1 alone, which may be asked for. Nothing is made at step 0. */
+static void note_stride(struct lr_watch *watch, const struct lr_print *last, const struct lr_print *next)
+{
+	int64_t stride = next->step - last->step;
+	bool is_odd = stride <= 0 || next->step % stride != 0 || (watch->stride && stride != watch->stride);
+
+	if (last->step == 1 && stride > 0 && !watch->stride)
+		return;
+	watch->is_loose |= is_odd;
+	watch->was_loose |= is_odd;
+	watch->stride = stride;
+}
+
+/* Several that stand at one step: the bar was not drawn between them, and where they belong is not known. */
+static void take_of_bar(struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)
+{
+	struct lr_print last = watch->last;
+	bool is_first = !watch->has_last || last.attempt != print->attempt;
+
+	watch->last = *print;
+	watch->has_last = true;
+	if (is_first) {
+		watch->stride = 0;
+		watch->is_loose = print->step <= 0;
+		watch->was_loose |= watch->is_loose;
+		return;
+	}
+	note_stride(watch, &last, print);
+	if (print->step > last.step)
+		judge(watch, schedule, &last, watch->is_loose ? print->step : last.step);
+	else
+		watch->differing = 0;
+}
+
+void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)
+{
+	if (!isfinite(print->observed))
+		return;
+	note_exactness(watch, print->observed);
+	if (watch->is_of_bar)
+		take_of_bar(watch, schedule, print);
+	else
+		judge(watch, schedule, print, print->step);
 }

@@ -95,6 +95,25 @@ def test_any_order_and_doubles_end_alike(server, has_list):
         assert job == seen, order
 
 
+def test_what_a_status_was_about_is_known_in_any_order(server):
+    """Waiting for machines is not launching them; only an event of that moment says when it began."""
+    starting = [{"Status": "Starting", "StartTime": T0, "StatusMessage": "Launching requested ML instances"}]
+    waiting = [{**starting[0], "StatusMessage": "Insufficient capacity error from EC2 while launching instances, retrying!"}]
+    later = [{**starting[0], "EndTime": T0 + 900_000, "StatusMessage": "Preparing the instances for training"},
+        {"Status": "Downloading", "StartTime": T0 + 900_000, "StatusMessage": "Downloading input data"}]
+    told = (("Starting", T0, starting), ("Starting", T0 + 300_000, waiting), ("Downloading", T0 + 900_000, later))
+    names = []
+    for order in itertools.permutations(told):
+        names.append(name := "job-" + "".join(str(told.index(one)) for one in order))
+        for secondary, at_ms, rows in (*order, *order):
+            detail = {"TrainingJobName": name, "TrainingJobStatus": "InProgress", "SecondaryStatus": secondary, "CreationTime": T0, "LastModifiedTime": at_ms,
+                "SecondaryStatusTransitions": rows}
+            post(server, {"source": "aws.sagemaker", "detail-type": "SageMaker Training Job State Change", "detail": detail})
+    seconds = lambda name, part: server.get(f"/api/v1/jobs/{name}/goodput").body["buckets"][part]["seconds"]
+    for name in names:
+        wait_until(lambda: (seconds(name, "launch"), seconds(name, "capacity")) == (300, 600), what=f"the phases of {name}")
+
+
 def test_the_same_again_changes_nothing_and_is_counted(server):
     post(server, event())
 

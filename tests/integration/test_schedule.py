@@ -109,6 +109,19 @@ KINDS = {
 }
 
 
+def titan_wsd(step, warmup, total, share, form="linear"):
+    """torchtitan's linear_warmup_stable_decay since 2025, of the step before, as it counts from 0; a decay without room is shortened"""
+    step -= 1
+    decay = min(round(total * share), total - warmup)
+    stable = total + 1 - warmup - decay
+    if step < warmup:
+        return PEAK * (step + 1) / warmup
+    if step < warmup + stable:
+        return PEAK
+    progress = (step + 1 - warmup - stable) / decay
+    return PEAK * (1 - progress if form == "linear" else 0.5 * (1 + math.cos(math.pi * progress)))
+
+
 def titan(step, warmup, total, least=0.0):
     """torchtitan's linear_warmup_stable_decay without a decay_ratio: a factor of the peak"""
     if step < warmup:
@@ -143,6 +156,20 @@ OWN_KINDS = {
         ("linear", 200, 1000, PEAK * 0.1), lambda n: titan(n, 200, 1000, 0.1)),
     "torchtitan's lr_min, a share of the peak": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.lr_min": 0.1, "training.steps": 200},
         ("linear", 20, 200, PEAK * 0.1), lambda n: titan(n, 20, 200, 0.1)),
+    "torchtitan's decay that has no room": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 50, "lr_scheduler.decay_ratio": 1.0, "training.steps": 200},
+        ("warm-up, stable, decay", 50, 200, 0), lambda n: titan_wsd(n, 50, 200, 1.0)),
+    "torchtitan's share of 0, no decay": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": 0.0, "training.steps": 200},
+        ("constant", 20, 200, 0), lambda n: titan_wsd(n, 20, 200, 0)),
+    "torchtitan's share, rounded as Python does": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": 0.05, "training.steps": 170},
+        ("warm-up, stable, decay", 20, 170, 0), lambda n: titan_wsd(n, 20, 170, 0.05) if n <= 170 else 0),
+    "torchtitan's cosine at the end": ({"optimizer.lr": PEAK, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_ratio": 0.5, "lr_scheduler.decay_type": "cosine",
+        "training.steps": 200}, ("warm-up, stable, cosine decay", 20, 200, 0), lambda n: titan_wsd(n, 20, 200, 0.5, "cosine")),
+    "Megatron's inverse square root, which ends": ({"lr": PEAK, "min_lr": 6e-5, "lr_decay_style": "inverse-square-root", "lr_warmup_iters": 20, "lr_decay_iters": 150,
+        "train_iters": 200}, ("inverse square root", 20, 150, 6e-5), lambda n: PEAK * n / 20 if n <= 20 else 6e-5 if n > 150 else PEAK * math.sqrt(20 / n)),
+    "axolotl's share of the peak": ({"learning_rate": PEAK, "warmup_steps": 20, "max_steps": 200, "lr_scheduler": "cosine", "cosine_min_lr_ratio": 0.1},
+        ("cosine", 20, 200, PEAK * 0.1), lambda n: cosine(n, 20, 200, PEAK * 0.1)),
+    "one that a loss scale leaves steps out of": ({"learning_rate": PEAK, "lr_scheduler_type": "linear", "warmup_steps": 20, "max_steps": 200, "fp16": "True"},
+        ("linear", 20, 200, 0), lambda n: linear(max(0, n - 3), 20, 200)),
     "NeMo's cosine": ({"model.optim.lr": PEAK, "model.optim.sched.name": "CosineAnnealing", "model.optim.sched.warmup_steps": 20,
         "model.optim.sched.min_lr": 6e-5, "trainer.max_steps": 200}, ("cosine", 20, 200, 6e-5), lambda n: nemo(n, 20, 200, 0, 6e-5, half_cosine)),
     "NeMo's cosine that ends early": ({"model.optim.lr": PEAK, "model.optim.sched.name": "CosineAnnealing", "model.optim.sched.warmup_steps": 20,
@@ -257,6 +284,23 @@ def test_what_moves_beside_the_rate(server):
     assert found["batch_ramp"] == {"setting": "rampup_batch_size", "value": "32 32 2560"}
 
 
+def test_a_restart_counts_what_was_made_last(server):
+    """Of 30 steps 21 to 30 are made again. Lost are a scale of 512 from step 25 on and two of the norms above 1; the restart begins with 16384, and halves at step 41."""
+    def printed(n, scale, norm):
+        return line(T0 + n * MINUTE_MS, f"step: {n} | loss: {3 - n / 100} | loss_scale: {scale} | grad_norm: {norm}")
+    document = {"TrainingJobName": "j", "HyperParameters": {"max_grad_norm": "1.0"}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    server.send("j", [printed(n, 65536 if n < 25 else 512, 1.5 if n % 5 == 0 else 0.5) for n in range(1, 31)])
+    server.send("j", [line(T0 + (10 + n) * MINUTE_MS, f"step: {n} | loss: {3 - n / 100} | loss_scale: {16384 if n < 41 else 8192} | grad_norm: {1.5 if n % 4 == 0 else 0.5}")
+                      for n in range(21, 61)])
+    server.wait_for_extraction()
+    found = server.get("/api/v1/jobs/j/schedule").body
+    assert found["clipped_share"] == (4 + 10) / 60
+    scale = found["loss_scale"]
+    assert (scale["first"], scale["last"], scale["least"], scale["lowered"]) == (65536, 8192, 8192, 1)
+    assert scale["changes"] == [{"step": 21, "value": 16384}, {"step": 41, "value": 8192}]
+
+
 def test_a_batch_that_megatron_prints(server):
     """16, and from step 4 on 32."""
     server.send("m", [f" iteration {n:8d}/     100 | consumed samples: {n * 16:12d} | elapsed time per iteration (ms): 412.7 | learning rate: 1.0E-04 | "
@@ -264,6 +308,32 @@ def test_a_batch_that_megatron_prints(server):
     server.wait_for_points("m", "train:global_batch_size", 6)
     batch = server.get("/api/v1/jobs/m/schedule").body["batch"]
     assert (batch["metric"], batch["first"], batch["last"], batch["changes"]) == ("train:global_batch_size", 16, 32, [{"step": 4, "value": 32}])
+
+
+def test_steps_of_a_bar_that_lags(server):
+    """transformers' lines say no step. Of 400 steps the bar is drawn each 7 (or each 5) and behind each dict; a rate of 5 % more is told from step 200 on."""
+    def lines(drawn, off):
+        shown = []
+        for n in range(1, 301):
+            bar = f" {n // 4:3d}%|###       | {n}/400 [00:{n // 20:02d}<00:{(400 - n) // 20:02d}, 20.00it/s]"
+            if n % drawn == 0:
+                shown.append(line(T0 + n * 1000, bar))
+            if n % 10 == 0:
+                rate = linear(n, 0, 400) * (off if n >= 200 else 1)
+                shown += [line(T0 + n * 1000, f"{{'loss': {3 - n * 0.002:.4f}, 'grad_norm': 1.1, 'learning_rate': {rate!r}, 'epoch': {n / 400:.2f}}}"),
+                          line(T0 + n * 1000, bar)]
+        return shown
+    found = {}
+    for job, drawn, off in (("lags", 7, 1), ("even", 5, 1), ("off", 5, 1.05)):
+        document = {"TrainingJobName": job, "HyperParameters": {"learning_rate": str(PEAK), "lr_scheduler_type": "linear", "max_steps": "400"}}
+        assert server.post("/api/v1/jobs", json=document).status == 201
+        server.send(job, lines(drawn, off))
+        server.wait_for_points(job, "train:lr", 30)
+        schedule = server.get(f"/api/v1/jobs/{job}/schedule").body
+        found[job] = (schedule["declared"]["schedule"], schedule["steps_uncertain"], schedule["first_difference"] and schedule["first_difference"]["step"])
+    assert found == {"lags": ("linear", True, None), "even": ("linear", False, None), "off": ("linear", False, 200)}
+    row, = wait_until(lambda: incidents(server, "off", "rate_drifts"), what="the incident")
+    assert row["opened_step"] == 200 and [incidents(server, job, "rate_drifts") for job in ("lags", "even")] == [[], []]
 
 
 def test_what_nobody_declared_is_null(server):
@@ -299,6 +369,12 @@ def test_what_nobody_declared_is_null(server):
       for key in ("lr_scheduler.class_name", "lr_scheduler.cls", "lr_scheduler.params.decay_type.of")),
     ({"optimizer.lr": PEAK, "training.steps": 200, "lr_scheduler.warmup_steps": 20, "lr_scheduler.decay_type": "linear", "lr_scheduler.lr_min": 0.1,
       "lr_scheduler.cls": "cosine"}, ["lr_scheduler.cls"]),
+    ({"learning_rate": PEAK, "lr_scheduler_type": "linear", "max_steps": 200, "scheduler.type": "WarmupDecayLR", "scheduler.params.warmup_num_steps": "auto"},
+     ["scheduler.type"]),  # DeepSpeed's, whose warm-up is a logarithm
+    *(({"learning_rate": PEAK, "lr_scheduler": "cosine", "max_steps": 200, key: value}, [key])
+      for key, value in (("cosine_constant_lr_ratio", 0.8), ("lr_quadratic_warmup", "true"))),
+    ({"lr": PEAK, "scheduler_name": "constant_with_warmup", "t_warmup": "100ba"}, ["t_warmup"]),
+    ({"lr": PEAK, "lr_decay_style": "cosine", "train_samples": 4000, "rampup_batch_size": "8 8 800", "train_iters": 200}, ["rampup_batch_size"]),
     ({"lr": PEAK, "lr_scheduler._target_": "nemo.lightning.pytorch.optim.CosineAnnealingScheduler", "max_steps": 200}, ["lr_scheduler._target_"]),
 ])
 def test_what_is_not_followed_declares_nothing(server, settings, not_understood):

@@ -40,6 +40,7 @@ static void write_declared(struct json_writer *w, const struct schedule_report *
 	put_from(w, "warmup_steps", s->warmup_from);
 	put_from(w, "decay_steps", s->decay_from);
 	put_from(w, "total_steps", s->total_from);
+	put_from(w, "skipped_steps", s->skips_from);
 	json_object_end(w);
 	json_object_end(w);
 }
@@ -128,6 +129,7 @@ enum status api_job_schedule(void *context, void *worker, const struct http_requ
 	write_declared(&w, &report);
 	write_not_understood(&w, &report.declared);
 	json_put_bool(&w, "steps_counted", report.is_counted);
+	json_put_bool(&w, "steps_uncertain", report.is_loose);
 	json_key(&w, "observed");
 	json_array(&w);
 	for (size_t i = 0; i < report.observed_count; i++)

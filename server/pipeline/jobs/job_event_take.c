@@ -55,16 +55,35 @@ static enum status merge_document(struct taking *taking, struct store_tx *tx, st
 		       : OK;
 }
 
-/* An event says what the present status is about now: its message began then, or with the status. */
-static enum status keep_message(const struct job_event *event, struct store_tx *tx, const struct history *merged,
-	int64_t job_id, struct error *err)
+static bool is_in_history(const struct history *history, const struct told_row *told)
 {
-	const struct transition_row *last = merged->count ? &merged->rows[merged->count - 1] : NULL;
+	for (size_t i = 0; i < history->count; i++)
+		if (history->rows[i].start_ms == told->start_ms && span_equal(history->rows[i].status, told->status) &&
+			span_equal(history->rows[i].message, told->message))
+			return true;
+	return false;
+}
 
-	if (!last)
+/*
+ * An event says what its newest status is about at that moment: its message began then, or with the status. Of an event that came late, too:
+ * the status may have been about something else before what is known by now.
+ */
+static enum status keep_message(struct taking *taking, struct store_tx *tx, struct error *err)
+{
+	const struct job_event *event = taking->event;
+	const struct told_row *last = NULL;
+	bool is_new;
+
+	for (size_t i = 0; i < event->told_count; i++)
+		if (!last || event->told[i].start_ms >= last->start_ms)
+			last = &event->told[i];
+	if (!last || !last->message.len || (!taking->life.has_changed && is_in_history(&taking->life.history, last)))
 		return OK;
 	int64_t at_ms = event->newest_ms > last->start_ms ? event->newest_ms : last->start_ms;
-	return store_put_status_message(tx, job_id, &(struct status_message){at_ms, last->status, last->message}, err);
+	TRY(store_put_status_message(
+		tx, taking->job_id, &(struct status_message){at_ms, last->status, last->message}, &is_new, err));
+	taking->has_changed |= is_new;
+	return OK;
 }
 
 static enum status put_told(
@@ -101,7 +120,7 @@ static enum status write_event(void *context, struct store_tx *tx, struct error 
 	TRY(life_write(&taking->life, tx, &row, taking->has_changed, err));
 	TRY(halts_are_due(taking->pipeline, store_tx_reader(tx), taking->arena, &row, &taking->is_halt_due, err));
 	taking->has_changed |= taking->life.has_changed;
-	return taking->life.has_changed ? keep_message(event, tx, &taking->life.history, row.job_id, err) : OK;
+	return keep_message(taking, tx, err);
 }
 
 static void apply_event(void *context)

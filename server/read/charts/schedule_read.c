@@ -117,7 +117,7 @@ static enum status watch_rate(const struct rate_place *place, struct lr_watch *w
 	const struct lr_schedule *declared, const struct point *point, struct error *err)
 {
 	struct lr_print print = {
-		point->step, point->ts_ms, lr_schedule_at(declared, (double)point->step), point->value};
+		point->step, point->ts_ms, lr_schedule_at(declared, (double)point->step), point->value, point->attempt};
 
 	if (!watch->is_line_read && point->line != NO_LINE && isfinite(point->value) && point->value > 0)
 		TRY(read_line_of(place, watch, point, err));
@@ -138,10 +138,11 @@ static enum status take_rate(void *context, const struct point *point, struct er
 	w->newest = at;
 	if (w->seen++ % w->every == 0 && w->out->observed_count < SCHEDULE_OBSERVED_MAX - 1)
 		w->out->observed[w->out->observed_count++] = at;
-	if (!is_compared || w->out->has_difference)
+	if (!is_compared)
 		return OK;
 	TRY(watch_rate(&w->place, &w->watch, declared, point, err));
-	if (w->watch.differing == LR_DIFFERS_PRINTS) {
+	w->out->is_loose = w->watch.was_loose;
+	if (w->watch.differing == LR_DIFFERS_PRINTS && !w->out->has_difference) {
 		const struct lr_print *first = &w->watch.first;
 		w->out->has_difference = true;
 		w->out->difference = (struct schedule_point){first->step, first->declared, first->observed};
@@ -167,6 +168,8 @@ static void follow(struct schedule_trail *trail, const struct point *point)
 
 	if (!isfinite(value))
 		return;
+	bool is_same_attempt = point->attempt == trail->attempt;
+	trail->attempt = point->attempt;
 	if (!trail->prints++) {
 		trail->first = trail->last = trail->least = trail->most = value;
 		return;
@@ -176,7 +179,7 @@ static void follow(struct schedule_trail *trail, const struct point *point)
 			trail->changes[trail->change_count] = (struct schedule_change){point->step, value};
 		trail->change_count++;
 	}
-	trail->lowered += value < trail->last;
+	trail->lowered += is_same_attempt && value < trail->last; /* a restart may begin with another one */
 	trail->least = fmin(trail->least, value);
 	trail->most = fmax(trail->most, value);
 	trail->last = value;
@@ -287,11 +290,11 @@ static enum status declare(struct store_reader *reader, struct arena *arena, con
 	out->ramp = out->ramp_from = SPAN("");
 	if (!find_setting(&said, SPAN("rampup_batch_size"), &out->ramp_from, &out->ramp))
 		out->ramp = out->ramp_from = SPAN("");
-	enum { KEYS = 10 };
+	enum { KEYS = 11 };
 	struct lr_schedule *s = &out->declared;
 	struct span *keys[KEYS + LR_NOT_UNDERSTOOD_MAX] = {&s->shape_from, &s->initial_from, &s->peak_from,
 		&s->least_from, &s->warmup_from, &s->decay_from, &s->total_from, &out->clip_from, &out->ramp,
-		&out->ramp_from};
+		&out->ramp_from, &s->skips_from};
 	for (size_t i = 0; i < s->not_understood_count; i++)
 		keys[KEYS + i] = &s->not_understood[i];
 	for (size_t i = 0; i < KEYS + s->not_understood_count; i++) {
@@ -339,7 +342,7 @@ enum status schedule_read(struct pipeline *pipeline, struct store_reader *reader
 static bool is_same(const struct lr_schedule *a, const struct lr_schedule *b)
 {
 	const double numbers[][2] = {{a->initial, b->initial}, {a->peak, b->peak}, {a->least, b->least},
-		{a->warmup, b->warmup}, {a->decay, b->decay}, {a->total, b->total}};
+		{a->warmup, b->warmup}, {a->decay, b->decay}, {a->total, b->total}, {a->may_skip, b->may_skip}};
 
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
 		if (memcmp(&numbers[i][0], &numbers[i][1], sizeof(double)) != 0)

@@ -21,7 +21,8 @@ struct schedule_point {
 /* A setting that moves during the run, as it is printed: where it became another one. */
 struct schedule_trail {
 	struct span metric; /* "": none is printed */
-	uint64_t prints, lowered; /* finite ones; those below the one before */
+	uint64_t prints, lowered; /* finite ones; those below the one before, of the same attempt */
+	uint32_t attempt; /* of the last one */
 	double first, last, least, most;
 	struct schedule_change {
 		int64_t step;
@@ -36,6 +37,7 @@ struct schedule_report {
 	struct schedule_point *observed; /* of all points, evenly, and the last one */
 	size_t observed_count;
 	bool is_counted; /* the log says no step: its prints were counted, and none is laid beside what is declared */
+	bool is_loose; /* its steps are those of a progress bar that lags: each rate is compared with all up to the next print's */
 	bool has_difference;
 	struct schedule_point difference; /* the first of two prints in a row that are not the declared rate */
 	double clip; /* NaN: nobody says */

@@ -326,6 +326,67 @@ TEST(a_restart_whose_status_lags_is_one_break)
 	arena_free(s.arena);
 }
 
+/* It goes on with the next step, so that its gap alone tells of it: 50 s of the 60 until step 31. A checkpoint's line is in it. */
+TEST(a_restart_that_counts_on_and_whose_status_lags_has_its_gap)
+{
+	static const struct {
+		int64_t off_s, on_s; /* the status: in time, and behind the first step, which is at 360 */
+		int64_t from_s, restart_s; /* the break's beginning; what is restart by the steps and by the status */
+	} cases[] = {
+		{310, 330, 300, 50}, {361, 362, 300, 51}, {401, 405, 300, 54}, {419, 422, 300, 53}, {421, 422, 420, 1}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		static struct script s;
+		begin(&s, GOODPUT_COMPLETED);
+		add_phase(&s, training(0, cases[i].off_s));
+		add_phase(&s, phase_of("Restarting", "unhealthy", true, cases[i].off_s, cases[i].on_s));
+		add_phase(&s, training(cases[i].on_s, 650));
+		add_steps(&s, 1, 1, 30, 10, 10); /* to 300 */
+		s.marks[s.facts.mark_count++] = (struct goodput_mark){301 * SECOND, GOODPUT_CHECKPOINT, 30};
+		add_steps(&s, 1, 31, 60, 360, 10);
+		run(&s);
+		CHECK_INT(s.out.break_count, 1);
+		CHECK_INT(s.out.breaks[0].from_ms / SECOND, cases[i].from_s);
+		CHECK(span_equal(s.out.breaks[0].cause, SPAN("unhealthy instance")));
+		CHECK_INT(s.out.breaks[0].lost_steps, 0);
+		CHECK_INT(seconds(&s, GOODPUT_RESTART), cases[i].restart_s);
+		CHECK_INT(s.out.breaks[0].restart_ms / SECOND, cases[i].from_s == 300 ? 50 : 1);
+		CHECK_INT(seconds(&s, GOODPUT_CHECKPOINT), cases[i].from_s == 300 ? 0 : 50);
+		arena_free(s.arena);
+	}
+}
+
+/* What lies in front of a status that has a gap of its own stays what it was, and so does a gap that another restart lies behind. */
+TEST(a_gap_is_no_restart_that_a_status_has_already)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, training(0, 371));
+	add_phase(&s, phase_of("Restarting", "", true, 371, 380));
+	add_phase(&s, training(380, 800));
+	add_steps(&s, 1, 1, 30, 10, 10); /* to 300 */
+	add_steps(&s, 1, 31, 32, 360, 10); /* 50 s late, to 370 */
+	add_steps(&s, 1, 33, 60, 420, 10);
+	run(&s);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].from_ms == 370 * SECOND);
+	CHECK(seconds(&s, GOODPUT_STALLED) == 50 && seconds(&s, GOODPUT_RESTART) == 40);
+	arena_free(s.arena);
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, training(0, 391));
+	add_phase(&s, phase_of("Restarting", "", true, 391, 392));
+	add_phase(&s, training(392, 800));
+	add_steps(&s, 1, 1, 30, 10, 10);
+	add_steps(&s, 2, 21, 21, 350, 10); /* went back, and its second step is late */
+	add_steps(&s, 2, 22, 60, 380, 10);
+	run(&s);
+	CHECK(s.out.break_count == 2 && s.out.breaks[0].from_ms == 300 * SECOND &&
+		s.out.breaks[1].from_ms == 390 * SECOND);
+	CHECK(seconds(&s, GOODPUT_STALLED) == 20);
+	arena_free(s.arena);
+}
+
 TEST(steps_before_the_first_training_break_nothing_off)
 {
 	static struct script s;

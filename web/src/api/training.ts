@@ -16,6 +16,8 @@ export interface Schedule {
   not_understood: string[];
   /** The log says no step: they are a count of its prints, and nothing is compared. */
   steps_counted: boolean;
+  /** The steps are those of a progress bar that lags behind what is printed. */
+  steps_uncertain: boolean;
   observed: { step: number; declared: number | null; observed: number }[];
   first_difference: { step: number; declared: number; observed: number } | null;
   clip: number | null;

@@ -670,10 +670,13 @@ enum status store_read_said_signatures(struct store_reader *reader, struct arena
 /* ---- messages ---- */
 
 enum status store_put_status_message(
-	struct store_tx *tx, int64_t job_id, const struct status_message *row, struct error *err)
+	struct store_tx *tx, int64_t job_id, const struct status_message *row, bool *is_new, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	size_t changed;
 
+	if (is_new)
+		*is_new = false;
 	if (!row->message.len)
 		return OK;
 	TRY(statement_open(&s, store_tx_reader(tx),
@@ -685,7 +688,11 @@ enum status store_put_status_message(
 	bind_i64(&s, row->at_ms);
 	bind_text(&s, row->status);
 	bind_text(&s, row->message);
-	return statement_run(&s, err);
+	TRY(statement_run(&s, err));
+	TRY(tx_changed_rows(tx, &changed, err));
+	if (is_new)
+		*is_new = changed > 0;
+	return OK;
 }
 
 enum status store_read_status_messages(struct store_reader *reader, struct arena *arena, int64_t job_id,

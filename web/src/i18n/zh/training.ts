@@ -14,6 +14,8 @@ export default {
   "the log shows {observed}, {declared} is declared": "日志显示 {observed}，声明为 {declared}",
   "Every rate that the log shows is the declared one, within a hundredth.": "日志中的每个学习率都与声明相符（误差在百分之一内）。",
   "The log says no step, so its rates are not compared: they are counted 0, 1, 2 …": "日志没有说明步数，因此不比较学习率：仅按 0, 1, 2 … 计数",
+  "The log's steps are those of a progress bar that lags: a rate counts as declared if it is that of any step up to the next print.":
+    "日志的步数取自滞后的进度条：只要学习率等于从该步到下一次打印之间任一步的声明值，即视为相符。",
   "schedule": "计划",
   "peak": "峰值",
   "least": "最小值",

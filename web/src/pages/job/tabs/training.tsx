@@ -81,6 +81,9 @@ function SchedulePart({ name, schedule }: { name: string; schedule: Schedule }) 
         </p>
       )}
       {declared && schedule.steps_counted && <p>{t("The log says no step, so its rates are not compared: they are counted 0, 1, 2 …")}</p>}
+      {schedule.steps_uncertain && (
+        <p>{t("The log's steps are those of a progress bar that lags: a rate counts as declared if it is that of any step up to the next print.")}</p>
+      )}
       {declared && !first && !schedule.steps_counted && observed.length > 0 && <p>{t("Every rate that the log shows is the declared one, within a hundredth.")}</p>}
       {observed.length > 1 && <Rates rows={observed} />}
       {declared && (
