@@ -119,7 +119,8 @@ static enum status add_rest(struct goodput_deriving *d, int64_t last_ms, struct 
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
-		if (phase->is_training || phase->bucket != GOODPUT_RESTART || phase->to_ms <= last_ms)
+		if (phase->is_training || phase->bucket != GOODPUT_RESTART || phase->to_ms <= last_ms ||
+			phase->to_ms <= phase->from_ms) /* it was behind the end */
 			continue;
 		TRY(add_piece(d, goodput_most(phase->from_ms, last_ms), GOODPUT_STALLED, NO_BREAK, err));
 		return add_piece(d, d->end_ms, GOODPUT_RESTART, NO_BREAK, err);

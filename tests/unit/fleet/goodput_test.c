@@ -206,6 +206,21 @@ TEST(silence_behind_a_checkpoint_is_a_stall_where_no_save_took_so_long)
 	}
 }
 
+/* Its end was set by hand before somebody said that it restarts: of that nothing is left but its place. */
+TEST(a_restart_behind_the_end_makes_no_stall)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, training(0, 110));
+	add_phase(&s, phase_of("Restarting", "", true, 110, 110));
+	add_phase(&s, training(110, 110));
+	add_steps(&s, 1, 1, 10, 10, 10);
+	run(&s);
+	CHECK(seconds(&s, GOODPUT_IDLE) == 10 && seconds(&s, GOODPUT_STALLED) == 0 && s.out.break_count == 0);
+	arena_free(s.arena);
+}
+
 TEST(a_failure_without_a_restart_stalls_and_one_that_is_continued_loses_steps)
 {
 	static struct script s;
