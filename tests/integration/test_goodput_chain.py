@@ -91,6 +91,42 @@ def test_what_a_chain_of_jobs_lost_is_the_same_in_each_sum(quick):
     assert row["sum:lost_steps"] == 140 and row["sum:lost_cost"] == pytest.approx(fleet["lost_cost"])
 
 
+def test_who_died_before_its_first_step_says_of_what_and_lost_none(quick):
+    """Its log names the fault, minutes before its end; it would have printed steps as the next one does. Of who printed nothing nobody knows."""
+    first = Script("a", DAY0_S, 2)
+    first.begin()
+    first.train(100)
+    first.end(uploading_s=0, status="Failed", FailureReason="AlgorithmError: exit code 1")
+    jobs, at_s = {}, first.t + 600
+    for name, before, fault in (("full", "a", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
+                                ("wild", "full", "RuntimeError: CUDA error: an illegal memory access was encountered"), ("mute", "wild", None)):
+        job = jobs[name] = Script(name, at_s, 2, step=100, continues=before)
+        job.begin(launch_s=100, data_s=0, first_step_s=100)
+        if fault:
+            job.line("[rank0]: Traceback (most recent call last):")
+            job.line("[rank0]: " + fault)
+        job.spend("first_step", 400)
+        job.end(uploading_s=0, status="Failed", FailureReason="exit code 1")
+        at_s = job.t + 600
+    last = Script("z", at_s, 2, step=100, continues="mute")
+    last.begin()
+    last.train(50)
+    last.end()
+    first.tell(quick)
+    for job in jobs.values():
+        tell_silent(quick, job)
+        if job.lines:
+            quick.send(job.name, job.lines)
+    last.tell(quick)
+    wanted = {"full": ("cuda_oom", 0), "wild": ("illegal_address", 0), "mute": ("AlgorithmError", None)}
+    found = lambda: {name: [(one["cause"], one["lost_steps"]) for one in goodput(quick, name)["breaks"]] for name in wanted}
+    wait_until(lambda: found() == {name: [row] for name, row in wanted.items()}, what=lambda: f"{wanted}, not {found()}")
+    sums = lambda: quick.get("/api/v1/aggregate?by=name&of=sum:lost_steps&q=name:full").body["groups"][0]
+    wait_until(lambda: (sums()["sum:lost_steps"], sums()["lost_steps_unknown"]) == (0, 0), what=sums)
+    run = lambda: quick.get("/api/v1/jobs/a/run").body["goodput"]
+    wait_until(lambda: (run()["lost_steps"], run()["lost_steps_unknown"]) == (0, 1), what=run)
+
+
 def tell_silent(server, job):
     document = {"TrainingJobName": job.name, "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": job.nodes, "VolumeSizeInGB": 50},
         "Tags": [{"Key": "continues", "Value": job.continues}]}

@@ -267,10 +267,13 @@ TEST(work_stands_until_the_first_step_of_the_job_that_goes_on)
 	CHECK(s.out.lost_steps == 10 && s.out.steps == 0 && seconds(&s, GOODPUT_PRODUCTIVE) == 0);
 	CHECK(s.out.link.from_step == -5);
 	s.facts.next.from_step = 6;
-	/* It made no step: nobody knows what it lost, and it is what the next one is to those before it. */
+	/* It printed no step: nobody knows what it lost, and it is what the next one is to those before it. */
 	s.facts.point_count = 0;
 	run(&s);
 	CHECK(s.out.breaks[0].lost_steps == -1 && s.out.breaks[0].restart_ms == (490 - 300 - 60) * SECOND);
+	s.facts.made_no_step = true; /* its log would say */
+	run(&s);
+	CHECK(s.out.breaks[0].lost_steps == 0 && s.out.lost_steps == 0 && s.out.steps == 0);
 	CHECK(s.out.link.step_ms == 500 * SECOND && s.out.link.silent_ms == (490 - 300) * SECOND);
 	arena_free(s.arena);
 }
