@@ -53,6 +53,12 @@ const PAGES = {
   "report.html": "src/pages/report/page.tsx",
 };
 
+/**
+ * Their part runs in one go with the page's first script, and says that it `isHere`: the first frame has the view. Not so a job's page: its first
+ * script asks for the curve, and waits for nothing.
+ */
+const RUNS_AT_ONCE = new Set(["logs.html"]);
+
 /** These are index.html and say so; the server gives them out for the addresses of their views. */
 function ownPages(): Plugin {
   return {
@@ -66,8 +72,11 @@ function ownPages(): Plugin {
         const files = new Set(chunks.filter((one) => one.moduleIds.some((id) => id.endsWith(source))).map((one) => one.fileName));
         if (files.size === 0) this.error(`${source} is in no part`);
         for (const file of files) chunks.find((one) => one.fileName === file)?.imports.forEach((other) => files.add(other));
-        const links = [...files].filter((file) => !String(page.source).includes(file)).map((file) => `  <link rel="modulepreload" crossorigin href="/${file}">\n`);
-        this.emitFile({ type: "asset", fileName: name, source: String(page.source).replace("</head>", `${links.join("  ")}  </head>`) });
+        const others = [...files].filter((file) => !String(page.source).includes(file));
+        const first = RUNS_AT_ONCE.has(name) ? `    <script type="module" crossorigin src="/${others.shift()}"></script>\n` : "";
+        const links = others.map((file) => `    <link rel="modulepreload" crossorigin href="/${file}">\n`).join("");
+        const html = String(page.source).replace("    <script", `${first}    <script`);
+        this.emitFile({ type: "asset", fileName: name, source: html.replace("  </head>", `${links}  </head>`) });
       }
     },
   };

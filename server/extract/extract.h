@@ -155,7 +155,9 @@ void extractor_leave_place(struct extractor *extractor);
  * of the line just extracted already say so). To be asked after each line: while an answer waits, no other opens.
  */
 bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32_t *from, uint32_t *to);
-bool extractor_is_undecided(const struct extractor *extractor); /* an attempt is provisional: do not seal */
+bool extractor_is_undecided(
+	const struct extractor *extractor); /* an attempt is provisional, or may open in what was sent: do not seal */
+bool extractor_is_on_trial(const struct extractor *extractor); /* the newest attempt may be taken back yet */
 
 uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
 

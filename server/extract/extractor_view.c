@@ -34,6 +34,11 @@ bool extractor_is_undecided(const struct extractor *extractor)
 	return extractor->attempts.trial.is_open || extractor->sent.fallen.is_there;
 }
 
+bool extractor_is_on_trial(const struct extractor *extractor)
+{
+	return extractor->attempts.trial.is_open;
+}
+
 uint32_t extractor_attempt(const struct extractor *extractor)
 {
 	return (uint32_t)extractor->attempts.start_count;

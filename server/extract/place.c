@@ -4,6 +4,8 @@
 #include "extract/state.h"
 #include "model/metrics/batch.h"
 
+#include <math.h>
+
 enum { RECORDS_NEEDED = 2 }; /* one alone may be of settings */
 
 static int64_t shown_time(struct run *run)
@@ -272,6 +274,14 @@ static void trust_record(struct run *run)
 	}
 }
 
+/* A loss that another format of the log says, and that is no number now: whoever prints that prints it once. */
+static bool is_news(const struct slot *slot, const struct definition *definition, const struct found *found)
+{
+	bool is_loss = definition->shown.role == ROLE_LOSS || definition->shown.role == ROLE_EVAL_LOSS;
+
+	return slot->is_beside && is_loss && !isfinite(found->value);
+}
+
 /* True when the guessed metric has reason enough with this point. */
 static bool has_reason(struct slot *slot, const struct definition *definition, const struct found *found)
 {
@@ -284,7 +294,7 @@ static bool has_reason(struct slot *slot, const struct definition *definition, c
 	if (slot->guessed++ == 0)
 		slot->guessed_first = found->value;
 	slot->has_changed |= found->value != slot->guessed_first;
-	return slot->guessed >= needed && (needed <= 1 || slot->has_changed);
+	return is_news(slot, definition, found) || (slot->guessed >= needed && (needed <= 1 || slot->has_changed));
 }
 
 static bool give(struct run *run, const struct found *found, const struct point *point, bool is_counted)

@@ -281,18 +281,17 @@ static enum status find_status(struct span name, struct run_change *change, bool
 
 /* sm-ship's relay says which job has the training's log: how that ends sm-ship says, and the run ends alone. */
 static enum status is_shipped(
-	const struct mlflow_call *call, struct span run_id, bool *is_relayed, bool *out, struct error *err)
+	const struct mlflow_call *call, struct span run_id, struct span *shipped, bool *out, struct error *err)
 {
-	struct span shipped = SPAN("");
 	struct job_row job;
 
 	*out = false;
-	TRY(mlflow_text(call, "shipped_job", JOB_NAME_MAX_BYTES, &shipped, err));
-	*is_relayed = shipped.len > 0;
-	if (!shipped.len)
+	*shipped = SPAN("");
+	TRY(mlflow_text(call, "shipped_job", JOB_NAME_MAX_BYTES, shipped, err));
+	if (!shipped->len)
 		return OK;
 	TRY(mlflow_find_job(call, run_id, &job, err));
-	*out = span_equal(job.name, shipped);
+	*out = span_equal(job.name, *shipped);
 	return OK;
 }
 
@@ -342,7 +341,7 @@ static enum status put_status(struct mlflow_call *call, struct span run_id, stru
 		call, "resumed_time", JOB_EARLIEST_MS, call->now_ms + JOB_AHEAD_MS, &change.resumed_ms, err));
 	change.end_ms = is_end && !change.end_ms ? call->now_ms : change.end_ms;
 	change.reason = span_equal(status, SPAN("FAILED")) ? SPAN(HISTORY_RUN_ENDED "as FAILED") : SPAN("");
-	TRY(is_shipped(call, run_id, &change.is_relayed, &is_alone, err));
+	TRY(is_shipped(call, run_id, &change.relayed_by, &is_alone, err));
 	if (is_alone)
 		change.secondary = change.reason = SPAN("");
 	change.leaves_log = is_alone && is_end;

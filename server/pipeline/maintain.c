@@ -40,8 +40,10 @@
 enum {
 	TICK_MS = 250,
 	SUMMARY_MS = 2000,
+	NAME_ENDS_MS = 1000, /* each reads a view of all streams of its job in the writer's turn */
 	DEBT_SUMMARY_MS = 500, /* while sealed rows wait for summaries, and are too many */
 	TRIM_ROWS = 256,
+	KEPT_MS = 10 * 1000, /* a stream that has not got a block's text by then gets little of it */
 	FORGET_MS = 15 * 60 * 1000, /* a job that was silent so long, and is sealed, leaves RAM */
 };
 
@@ -51,6 +53,7 @@ struct maintenance {
 	struct zstd *zstd;
 	int64_t flushed_ms;
 	int64_t summed_ms; /* when summaries were last begun */
+	int64_t named_ms; /* when ends were last named anew */
 	uint64_t flushed_seq; /* summaries hold what was extracted up to here, or have been tried */
 	uint64_t seen; /* lines and points taken in when it was last looked */
 	uint64_t tidied; /* those that were sealed when unused memory went back last */
@@ -63,16 +66,21 @@ struct maintenance {
 	int64_t judged_id; /* evaluation_watch_run */
 };
 
-static bool flush_summaries(struct maintenance *m)
+static bool flush_summaries_until(struct maintenance *m, int64_t rank_until_ms)
 {
 	m->summed_ms = clock_mono_ms();
-	return summaries_flush(m->pipeline, m->reader, &m->flushed_seq);
+	return summaries_flush(m->pipeline, m->reader, rank_until_ms, &m->flushed_seq);
+}
+
+static void flush_summaries(struct maintenance *m)
+{
+	flush_summaries_until(m, 0);
 }
 
 /* A job that is not ranked before the end is next looked at with its next point, and may have got its last one. */
 static void flush_all_summaries(struct maintenance *m, int64_t until_ms)
 {
-	while (flush_summaries(m) && clock_mono_ms() < until_ms)
+	while (flush_summaries_until(m, until_ms) && clock_mono_ms() < until_ms)
 		;
 }
 
@@ -130,6 +138,7 @@ static enum status trim_journal(struct maintenance *m, struct error *err)
 	bool has_trimmed = false;
 
 	TRY(find_needed(m, &needed, err));
+	kept_groups_drop(&m->pipeline->kept_groups, needed, KEPT_MS);
 	if (needed > m->flushed_seq + 1 && is_debt_high(m) && clock_mono_ms() - m->summed_ms >= DEBT_SUMMARY_MS)
 		flush_summaries(m);
 	/* A row tells a start after a crash that its jobs' summaries may be behind. */
@@ -321,6 +330,10 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	bool has_idle = false;
 
 	held_run(m->pipeline);
+	if (now_ms - m->named_ms >= NAME_ENDS_MS && atomic_load(&m->pipeline->ends_due)) {
+		life_name_ends(m->pipeline);
+		m->named_ms = now_ms;
+	}
 	if (now_ms - m->flushed_ms >= SUMMARY_MS) {
 		look_at_streams(m, &has_idle);
 		flush_summaries(m);
@@ -378,6 +391,7 @@ void *maintenance_run(void *context)
 		has_more = maintain(&m, clock_mono_ms());
 	int64_t stopped_ms = clock_mono_ms();
 	stragglers_run(pipeline, reader);
+	life_name_ends(pipeline); /* else nothing of these jobs would be sealed */
 	look_at_streams(&m, &(bool){false});
 	flush_all_summaries(&m, stopped_ms + pipeline->drain_ms / 2); /* the rest is for sealing */
 	seal(&m, true, stopped_ms + pipeline->drain_ms);

@@ -51,6 +51,7 @@ static enum status make(struct pipeline *pipeline, struct error *err)
 	pthread_mutex_init(&pipeline->packers_mutex, NULL);
 	pthread_mutex_init(&pipeline->rules_mutex, NULL);
 	pthread_mutex_init(&pipeline->seal_mutex, NULL);
+	kept_groups_init(&pipeline->kept_groups);
 	turn_init(&pipeline->goodput_turn);
 	atomic_init(&pipeline->goodput_sweeps, true);
 	atomic_init(&pipeline->backfill_due, true); /* one may have been left by a stop */
@@ -254,6 +255,7 @@ void pipeline_free(struct pipeline *pipeline)
 		zstd_free(pipeline->packers[--pipeline->packer_count]);
 	pthread_mutex_destroy(&pipeline->packers_mutex);
 	pthread_mutex_destroy(&pipeline->seal_mutex);
+	kept_groups_done(&pipeline->kept_groups);
 	turn_done(&pipeline->goodput_turn);
 	journal_writer_done(&pipeline->journal);
 	pthread_cond_destroy(&pipeline->tick);

@@ -193,7 +193,7 @@ static void settle_halts(struct pipeline *pipeline, struct store_reader *reader,
 
 /* One transaction for many jobs: a commit each would keep this thread from sealing. False: some have to be tried again. */
 static bool flush_jobs(struct pipeline *pipeline, struct store_reader *reader, struct job_state *const *jobs,
-	size_t count, bool *has_more)
+	size_t count, int64_t rank_until_ms, bool *has_more)
 {
 	AUTO(arena) names = arena_new(); /* of the rows' metrics: a view of a job is much larger, and lives shorter */
 	struct flushes flushes = {.pipeline = pipeline};
@@ -213,6 +213,7 @@ static bool flush_jobs(struct pipeline *pipeline, struct store_reader *reader, s
 	bool is_written = flushes.count && writer_execute(pipeline, write_flushes, &flushes, &err) == OK;
 	int64_t until_ms =
 		clock_mono_ms() + RANK_MS; /* not of the time for the commit: a slow disk would leave none, ever */
+	until_ms = rank_until_ms > until_ms ? rank_until_ms : until_ms;
 	for (size_t i = 0; i < flushes.count; i++) {
 		struct flush *flush = &flushes.items[i];
 		if (is_written) {
@@ -238,7 +239,7 @@ static bool flush_jobs(struct pipeline *pipeline, struct store_reader *reader, s
 	return flushes.count == count && (is_written || !count);
 }
 
-bool summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uint64_t *tried_seq)
+bool summaries_flush(struct pipeline *pipeline, struct store_reader *reader, int64_t rank_until_ms, uint64_t *tried_seq)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
 	struct job_state *due[FLUSH_JOBS];
@@ -254,7 +255,7 @@ bool summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uin
 		if (is_wanted && atomic_exchange(&jobs[i]->is_summary_dirty, false))
 			due[due_count++] = jobs[i];
 		if (due_count == FLUSH_JOBS || i + 1 == count) {
-			is_whole &= flush_jobs(pipeline, reader, due, due_count, &has_more);
+			is_whole &= flush_jobs(pipeline, reader, due, due_count, rank_until_ms, &has_more);
 			due_count = 0;
 		}
 	}

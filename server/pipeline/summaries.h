@@ -8,8 +8,10 @@
 #include "state/pipeline_state.h"
 
 /* Writes those of each job that changed. *TRIED_SEQ: up to where they have been tried; as it was where none could be.
- * True: jobs wait for the next flush, as there was no time to rank them. */
-bool summaries_flush(struct pipeline *pipeline, struct store_reader *reader, uint64_t *tried_seq);
+ * rank_until_ms: monotonic; before it, and for a moment in any case, there is time to rank them. True: jobs wait for the next flush, as
+ * there was none. */
+bool summaries_flush(
+	struct pipeline *pipeline, struct store_reader *reader, int64_t rank_until_ms, uint64_t *tried_seq);
 
 /* Sums those series of the stream anew that hold points which were made again since (superseded ones). */
 void summaries_mend(struct pipeline *pipeline, struct store_reader *reader, struct stream_state *stream);

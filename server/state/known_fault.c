@@ -299,17 +299,6 @@ static enum status find(struct finding *f, const struct said_hit **out, struct e
 	return look_back_from_end(f, FAULT_OF_MACHINE_MS, out, err);
 }
 
-enum status known_fault_may_be(
-	struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t to_ms, bool *out, struct error *err)
-{
-	struct said_hit *hits;
-	size_t count;
-
-	TRY(store_read_hits_between(reader, arena, job_id, INT64_MIN, to_ms, &hits, &count, err));
-	*out = count > 0;
-	return OK;
-}
-
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	int64_t job_id, const struct fault_window *window, int64_t at_ms, struct known_fault *out, struct error *err)
 {

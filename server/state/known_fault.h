@@ -44,9 +44,6 @@ bool fault_is_shortly_before(const struct fault_window *window, int64_t at_ms, i
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	int64_t job_id, const struct fault_window *window, int64_t at_ms, struct known_fault *out,
 	struct error *err) MUST_CHECK;
-/* False: nothing was said up to then that it could find. */
-enum status known_fault_may_be(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t to_ms,
-	bool *out, struct error *err) MUST_CHECK;
 
 /* Of a job that has failed, its reason with the fault where nobody stated one. history: of the row. */
 struct history;

@@ -1,6 +1,6 @@
 /*
- * Job: the pipeline itself, a committed group, and what waits for the writer.
- * Ownership: a group is counted: one reference an extract thread; the last frees it. Threads: said at each field.
+ * Job: the pipeline itself, and what waits for the writer.
+ * Ownership: pipeline_free's. Threads: said at each field.
  */
 #pragma once
 
@@ -10,6 +10,8 @@
 #include "model/known.h"
 #include "state/streams/directory.h"
 #include "state/figures.h"
+#include "state/group.h"
+#include "state/kept_groups.h"
 #include "state/options.h"
 #include "store/pack/journal_record.h"
 
@@ -17,20 +19,6 @@
 #include <stdatomic.h>
 
 enum { EXTRACT_THREADS_MAX = 64, PACKERS_MAX = 4, REPORT_WAITS_MAX = 32 };
-
-/* One commit on its way through the consumers. */
-struct group {
-	atomic_uint refs;
-	uint64_t seq;
-	struct buf plain; /* the record, not compressed */
-	struct arena *arena;
-	struct journal_slice *slices;
-	struct stream_state **streams; /* parallel to slices; NULL: its job is gone. Counted by `jobs` below */
-	struct definitions **definitions;
-	struct buf *contents; /* of the slices that are blocks, else empty */
-	size_t count;
-	size_t bytes; /* all of this, for --queue-bytes */
-};
 
 struct extract_item {
 	struct queue_item item;
@@ -93,6 +81,7 @@ struct pipeline {
 	atomic_bool is_stopping;
 	atomic_size_t backlog_bytes; /* of groups that are not extracted yet */
 	atomic_size_t kept_filter_bytes;
+	struct kept_groups kept_groups;
 	pthread_t writer, publisher, maintenance;
 	bool has_writer, has_publisher, has_maintenance;
 	unsigned extract_count;
@@ -118,6 +107,7 @@ struct pipeline {
 	pthread_t backfill;
 	bool has_backfill;
 	atomic_bool summaries_due; /* a job has ended: who asks then is to see its last values */
+	atomic_bool ends_due; /* some job's is_end_due */
 	atomic_bool backfill_due; /* look for one now */
 	pthread_mutex_t seal_mutex; /* held while streams are sealed: no watermark moves under who holds it */
 	struct turn

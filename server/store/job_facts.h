@@ -65,9 +65,6 @@ struct ranking_row {
 };
 enum status store_put_ranking(
 	struct store_tx *tx, int64_t job_id, const struct ranking_row *row, struct error *err) MUST_CHECK;
-enum status store_read_ranked_mark(struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *mark,
-	struct error *err) MUST_CHECK; /* 0: none */
-
 enum status store_read_rankings(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct ranking_row **out, size_t *count, struct error *err) MUST_CHECK; /* by metric */
 

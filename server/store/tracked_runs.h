@@ -43,8 +43,8 @@ struct tracked_run_row {
 	struct span inputs; /* JSON array */
 	/* From when to when its job's log is told by no tracker, though the training goes on. 0: there is no such time; it is so still. */
 	int64_t log_alone_ms, log_alone_until_ms;
-	bool log_is_shared; /* by another run of the training, which is a job of its own: there will be no such time again */
-	/* From when to when its job's log is of such runs alone: they began when it had ended. 0: there is no such time; it is so still. */
+	bool log_is_shared; /* by a run of the training that began beside it, which is a job of its own: there will be no such time again */
+	/* From when to when its job's log is of other such runs alone: they began, or went on, when it had ended. 0: there is no such time; it is so still. */
 	int64_t log_lent_ms, log_lent_until_ms;
 	uint32_t log_lent_runs; /* that have not ended */
 };

@@ -109,6 +109,7 @@ struct wandb_settings {
 	struct buf note; /* of WANDB_RUN_FILE: {"host","start","sync","axes":[[metric, axis]…]} */
 	bool has_own; /* what a process says of itself, as wandb.Api() does not: start and axes */
 	int64_t start_ms; /* as the config says; 0: it does not */
+	bool is_shared; /* by several processes at once: mode="shared" */
 	struct span origin; /* id of the run that this one was forked from; "": none */
 	double origin_step;
 };

@@ -243,9 +243,9 @@ static enum status change_run(struct wandb_call *call, const struct upsert *up, 
  * When its process began. Clients of 0.31 say that seconds behind their first request: under sm-ship it is of the time of that, which is asked
  * before the log's next line is read. Of processes that share a run any may have ended it.
  */
-static int64_t begun_of(const struct wandb_call *call, const struct upsert *up, const struct job_row *job)
+static int64_t begun_of(const struct wandb_call *call, const struct upsert *up)
 {
-	bool is_first = up->is_of_process && wandb_is_shipped(call, job->name) &&
+	bool is_first = up->is_of_process && call->relayed.job.len &&
 			!http_request_header(call->request, WANDB_WRITER_HEADER).len;
 
 	return up->settings.start_ms || !is_first ? up->settings.start_ms : call->relayed.at_ms;
@@ -291,14 +291,14 @@ static enum status resume_run(
 		.status = SPAN("RUNNING"),
 		.secondary = SPAN("Training"),
 		.reason = SPAN(""),
-		.is_relayed = call->relayed.job.len > 0,
+		.relayed_by = call->relayed.job,
 		.now_ms = call->now_ms};
 	struct job_row job;
 	bool is_behind;
 
 	TRY(store_read_job_by_id(call->reader, call->arena, row->job_id, &job, err));
 	TRY(is_behind_gap(call, up, row, &job, &is_behind, err));
-	change.resumed_ms = begun_of(call, up, &job);
+	change.resumed_ms = begun_of(call, up);
 	if (!is_behind && !is_behind_end(call, change.resumed_ms, row, &job))
 		return OK;
 	if (wandb_is_shipped(call, job.name))
@@ -308,14 +308,15 @@ static enum status resume_run(
 
 /*
  * One that began later than the run goes on with it; clients of 0.31 do not say when they began in their first request. Those that share a run
- * are not told from each other by their steps.
+ * join one that is open, and what waits to be told of the others waits on.
  */
-static bool is_next_process(
-	const struct wandb_call *call, const struct upsert *up, const struct tracked_run_row *row, bool is_new)
+static bool is_next_process(const struct upsert *up, const struct tracked_run_row *row, bool is_new)
 {
 	bool is_later = up->settings.start_ms ? up->settings.start_ms > row->start_ms : !is_new;
 
-	return up->is_of_process && is_later && !http_request_header(call->request, WANDB_WRITER_HEADER).len;
+	bool joins = up->settings.is_shared && !wandb_is_over(row->status);
+
+	return up->is_of_process && is_later && !joins;
 }
 
 /* What the stream of the run is read by, and what a client that goes on is given: at most one file of each kind. */
@@ -351,7 +352,7 @@ static enum status put_notes(struct wandb_call *call, const struct upsert *up, c
 	if (!batch)
 		return error_no_memory(err);
 	TRY(put_files(call, up, row, is_new, files, &batch->file_count, err));
-	if (is_next_process(call, up, row, is_new))
+	if (is_next_process(up, row, is_new))
 		TRY(wandb_begin_attempt(call, batch, row->job_id, err));
 	if (!batch->file_count)
 		return OK;

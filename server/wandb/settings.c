@@ -9,6 +9,7 @@
 enum {
 	VALUE_MAX_BYTES = 8000, /* of one setting: what is longer is cut */
 	ALL_MAX_BYTES = 1 << 20, /* of all: what is beyond is left out, since no config ends a training */
+	FEATURE_SHARED = 67, /* what its telemetry calls mode="shared", from 0.19 on */
 };
 
 struct reading {
@@ -48,6 +49,19 @@ static enum status take_origin(struct reading *r, const struct flat_leaf *leaf, 
 	return r->out->origin.ptr ? OK : error_no_memory(err);
 }
 
+static bool has_number(struct span list, double wanted)
+{
+	AUTO(json) numbers = NULL;
+	double number;
+
+	if (json_parse(&numbers, list, NULL) != OK)
+		return false;
+	for (const struct json *at = json_first(numbers); at; at = json_next(at))
+		if (json_number_of(at, &number) && number == wanted)
+			return true;
+	return false;
+}
+
 /* What the client says of itself. */
 static enum status take_own(struct reading *r, const struct flat_leaf *leaf, struct error *err)
 {
@@ -59,6 +73,10 @@ static enum status take_own(struct reading *r, const struct flat_leaf *leaf, str
 	}
 	if (span_starts_with(leaf->path, SPAN("_wandb.value.branch_point.")))
 		return take_origin(r, leaf, err);
+	if (span_equal(leaf->path, SPAN("_wandb.value.t.3")) && leaf->kind == FLAT_LIST) {
+		r->out->is_shared = has_number(leaf->raw, FEATURE_SHARED);
+		return OK;
+	}
 	if (span_equal(leaf->path, SPAN("_wandb.value.start_time")) && leaf->kind == FLAT_NUMBER)
 		start_ms = leaf->number > 0 && leaf->number < 1e10 ? (int64_t)(leaf->number * 1000) : 0;
 	else if (span_ends_with(leaf->path, SPAN(".startedAt")) && !iso8601_parse(leaf->text, &start_ms))

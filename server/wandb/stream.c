@@ -273,7 +273,7 @@ static enum status put_status(struct wandb_call *call, struct posting *p, const 
 		.status = span_from(status),
 		.secondary = span_from(secondary),
 		.reason = span_from(reason),
-		.is_relayed = call->relayed.job.len > 0,
+		.relayed_by = call->relayed.job,
 		.now_ms = call->now_ms};
 	bool is_end = wandb_is_over(change.status);
 	bool is_shipped = wandb_is_shipped(call, p->job.name);

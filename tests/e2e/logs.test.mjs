@@ -53,6 +53,22 @@ test("lines are chosen, linked, copied, and the way back is kept", async ({ serv
   await until(page, () => location.hash === "" && !document.querySelector(".chosenbar"), "nothing chosen");
 });
 
+test("a log that is opened at a line asks for the lines around it, and for what stands around them later", async ({ server, page, open }) => {
+  await sendAt(server, "llama", "algo-1", losses(0, 2000));
+  await open("/jobs/llama/logs?stream=algo-1#L1120");
+  await rowSays(page, 1120, "step: 1120 ");
+  await page.locator(".histogram").waitFor();
+  const asked = await page.evaluate(() => performance.getEntriesByType("resource").map((one) => ({ path: one.name.slice(location.origin.length), from: one.startTime, to: one.responseEnd })));
+  const lines = asked.filter(({ path }) => /^\/api\/v1\/jobs\/llama\/logs\?.*from=/.test(path));
+  // Where the lines take long the rest waits for this time.
+  const soonest = Math.min(lines[0].to, 700);
+  for (const part of ["/api/v1/session", "/api/v1/jobs/llama/logs/histogram"]) {
+    const { from } = asked.find(({ path }) => path.startsWith(part));
+    assert.ok(from >= soonest, `${part} after ${from} ms, the lines after ${soonest}`);
+  }
+  assert.deepEqual(lines.map(({ path }) => path), ["/api/v1/jobs/llama/logs?stream=algo-1&from=1020&limit=200"]);
+});
+
 test("follow is left by scrolling up, and taken up again", async ({ server, page, open, allow }) => {
   allow(/ERR_|Failed to load resource/); // while the server is away
   await server.send("llama", losses(0, 500));

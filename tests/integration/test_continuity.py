@@ -509,6 +509,31 @@ def test_of_bad_restarts_along_a_chain_each_is_told_of_and_of_what_undoes_them_n
     assert not differing(server, "j-4")
 
 
+def of_epoch(first, last, add, log):
+    """Of a counter that each epoch starts over, without a pause."""
+    log.train(first, last, add=add).at_ms -= 10 * MINUTE_MS
+    return log
+
+
+def test_an_attempt_that_may_be_taken_back_is_not_told_of(server):
+    """Of a counter of each epoch the second one looks like a restart until the third begins. One that ends so has begun again from nothing."""
+    epochs, anew = of_epoch(1, 30, -0.6, of_epoch(1, 60, 0, Log(41))), of_epoch(1, 30, -0.6, of_epoch(1, 60, 0, Log(42)))
+    odd = lambda: Log(43).train(1, 100).train(81, 160, add=1)
+    for job, log in (("before", odd()), ("epochs", epochs), ("anew", anew), ("behind", odd())):
+        row, = ask(server, log, job)["restarts"]
+        assert row["verdict"] == "differs"
+    for job in ("before", "behind"):
+        wait_until(lambda: differing(server, job), what="the incidents of those that stand: all were looked at")
+    assert not differing(server, "epochs") and not differing(server, "anew")
+    assert server.post("/api/v1/jobs/anew/transitions", json={"SecondaryStatus": "Completed", "time_ms": anew.at_ms}).status == 204
+    row, = wait_until(lambda: differing(server, "anew"), what="that of the one that was not taken back")
+    assert (row["evidence"]["attempt"], row["opened_step"]) == (2, 1)
+    count = len(epochs.lines)
+    server.send("epochs", of_epoch(1, 60, -0.9, of_epoch(31, 60, -0.6, epochs)).lines[count:])
+    wait_until(lambda: server.get("/api/v1/jobs/epochs/continuity").body["restarts"] == [], what="it to be taken back")
+    assert not differing(server, "epochs")
+
+
 def test_beside_another_job_it_is_judged_anew(server):
     """What was said beside "far", whose loss is 0.8 higher, is nothing beside "near"; and one that went on with nobody, and was looked at, does since."""
     send(server, Log(31).train(1, 100), "near")
@@ -530,6 +555,32 @@ def test_beside_another_job_it_is_judged_anew(server):
     assert next(row for row in rows if row["state"] == "open")["evidence"]["expected"] > next(row for row in rows if row["state"] != "open")["evidence"]["expected"] + 0.5
     assert server.patch("/api/v1/jobs/next", json={"tags": {"continues": "near"}}).status == 200
     wait_until(lambda: [row["state"] for row in differing(server, "next")] == ["recovered"] * 2, what="the end of that, too")
+
+
+def test_beside_another_job_that_differs_too_it_has_that_ones_figures(server):
+    """Also where the server was killed before it looked again: what it had compared is in the incident."""
+    for job, add in (("far", 0.8), ("farther", 1.5)):
+        send(server, Log(36).train(1, 100, add=add), job)
+    continuing(server, "next", "far")
+    send(server, Log(37).train(81, 160), "next")
+
+    def beside(job, count):
+        """The usual value of the one that is open, when all of these were told of."""
+
+        def look():
+            rows = differing(server, "next")
+            opened = [row for row in rows if row["state"] == "open"]
+            return len(rows) == count and len(opened) == 1 and opened[0]["evidence"].get("continues") == job and opened[0]
+
+        return wait_until(look, what=f"what is said beside {job}")["evidence"]["expected"]
+
+    far = beside("far", 1)
+    assert server.patch("/api/v1/jobs/next", json={"tags": {"continues": "farther"}}).status == 200
+    server.kill()
+    server.start()
+    assert beside("farther", 2) == pytest.approx(far + 0.7, abs=0.1)
+    assert server.patch("/api/v1/jobs/next", json={"tags": {"continues": "far"}}).status == 200
+    assert beside("far", 3) == pytest.approx(far)
 
 
 def test_a_rate_that_restarted_is_told_with_its_figures(server):

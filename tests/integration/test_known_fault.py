@@ -111,6 +111,29 @@ def test_what_was_stated_stays_as_it_was_stated(server, receiver):
     assert f"j failed: AlgorithmError: exit code 1; GPU out of memory on n1: {OOM}" in json.dumps(message)
 
 
+def test_faults_behind_the_failure_of_a_job_of_many_streams(server):
+    """They are named together, a moment later; a kill or a stop before that loses none."""
+    now = int(time.time() * 1000)
+
+    def is_named(reason):
+        wait_until(lambda: server.get("/api/v1/jobs/j").body.get("FailureReason") == reason, what=f"the reason '{reason}'")
+
+    for rank in range(66):
+        send(server, "j", f"r{rank}", (now - MINUTE, "step 1 loss 2.5"), host=f"n{rank}")
+    fail(server, "j", time_ms=now)
+    for rank in range(66):
+        send(server, "j", f"r{rank}", (now - 4000 + rank, TIMEOUT), host=f"n{rank}")
+    is_named(f"NCCL timeout, first reported by n0: {TIMEOUT}")
+    send(server, "j", "r7", (now - 5000, XID), host="n7")
+    server.kill()
+    server.start()
+    is_named(f"Xid 79: GPU has fallen off the bus on n7: {XID}")
+    send(server, "j", "r65", (now - 6000, XID), host="n65")
+    server.restart()
+    is_named(f"Xid 79: GPU has fallen off the bus on n65: {XID}")
+    assert failed(server, "j")[1]["evidence"]["fault"]["host"] == "n65"
+
+
 def test_what_training_outlived_is_not_to_blame(server):
     """Long ago, of a run before, or only a warning some time ago."""
     now = int(time.time() * 1000)

@@ -139,9 +139,81 @@ def test_a_nan_is_told_in_whatever_form_it_is_printed(server):
         assert (one["opened_step"], one["severity"]) == (10, "critical"), job
     printed(server, [*rows(1, 21), "step 21 loss: nan"], began_s, "unknown")
     printed(server, [*rows(1, 21), "step 21 loss: 1.5", "step 22 loss: 1.5", "step 23 loss: nan", "step 24 loss: nan"], began_s, "unknown-twice")
-    for job in ("unknown", "unknown-twice"):
+    printed(server, [*rows(1, 21), "loss: nan"], began_s, "unknown-bare")
+    printed(server, ["loss: nan", *rows(1, 21)], began_s, "placeholder-bare")
+    for job in ("unknown", "unknown-twice", "unknown-bare"):
         wait_until(lambda: non_finite(server, job) == ['train:loss{preset="generic"}'], what=f"the NaN of {job}: {counts_of(server, f'/api/v1/jobs/{job}')}")
-    assert non_finite(server, "placeholder") == [], "printed before there was any number"
+    assert non_finite(server, "placeholder") == non_finite(server, "placeholder-bare") == [], "printed before there was any number"
+
+
+def tell_none(server, run, step, at_s):
+    assert call(server, "runs/log-batch", {"run_id": run, "metrics": [{"key": "loss", "value": "NaN", "timestamp": 1000 * at_s, "step": step}]})[0] == 200
+
+
+GUESSED = 'train:loss{preset="generic"}'
+LATE_NAN = {  # name: (what the log prints of each step beside a tracker, the NaN's lines, the rows of the list)
+    "step": (rows, ["step 21 | loss nan"], [GUESSED]),
+    "bare": (rows, ["loss: nan"], [GUESSED]),
+    "thrice": (rows, ["step 21 | loss nan", "step 22 | loss nan", "step 23 | loss nan"], [GUESSED]),
+    "in-two-forms": (rows, ["step 21 | loss nan", "{'loss': nan, 'epoch': 2.1}"], [GUESSED]),
+    "the-other-way": (rows, ["{'loss': nan, 'epoch': 2.1}", "step 21 | loss nan"], ["train:loss"]),
+    "of-one-form": (plain, ["step 21 loss: nan"], ["train:loss"]),
+    "nothing-else": (lambda *steps: [], ["step 21 | loss nan"], ["train:loss"]),
+    "another-metric": (rows, ["step 21 | grad_norm nan", "aux: nan", "step 22 | aux_loss nan"], []),
+}
+
+
+@pytest.mark.parametrize("tells_first", [True, False])
+def test_a_nan_that_no_format_knows_is_told_once_beside_a_tracker(start, tells_first):
+    """Whether the tracker has told the numbers by then, or they wait for it yet; it is never told the NaN."""
+    server = start("--tracker-wait", "10m" if not tells_first else "1s")
+    began_s = int(time.time()) - 60
+    for job, (of_step, nan, _) in LATE_NAN.items():
+        printed(server, ["it begins"], began_s, job)
+        run = make_run(server, run_name=job, job_name=job, start_time=1000 * began_s)
+        printed(server, of_step(1, 21), began_s + 1, job)
+        if tells_first:
+            tell(server, run, 1, 21, began_s + 1)
+            printed(server, nan, began_s + 21, job)
+        else:
+            printed(server, nan, began_s + 21, job)
+            tell(server, run, 1, 21, began_s + 1)
+            end_job(server, began_s + 40, job)
+    for job, (_, _, wanted) in LATE_NAN.items():
+        if not tells_first and job in ("nothing-else", "of-one-form"):
+            continue  # no number was known of: the first word of its lines, or what waited is the log's own
+        wait_until(lambda: non_finite(server, job) == wanted, what=f"the NaN of {job}: {non_finite(server, job)}, {counts_of(server, f'/api/v1/jobs/{job}')}")
+        assert wanted or "loss" in counts_of(server, f"/api/v1/jobs/{job}")
+    for job in LATE_NAN:
+        end_job(server, began_s + 40, job)
+    for job, (_, _, wanted) in LATE_NAN.items():
+        wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body["TrainingJobStatus"] == "Completed", what="its end")
+        if tells_first or job not in ("nothing-else", "of-one-form"):
+            assert non_finite(server, job) == wanted, job
+
+
+def test_a_nan_that_both_tell_is_one_row(start):
+    """At the same step, at the tracker's next one, and within the wait; but with a number told in between it is another NaN."""
+    server = start("--tracker-wait", "2s")
+    began_s = int(time.time()) - 60
+    told = lambda job: sorted(row["metric"] for row in server.get("/api/v1/incidents?all=true").body["incidents"] if row["job"] == job)
+    for job, nan, until, at, rows_wanted, all_wanted in (
+            ("same", "step 21 | loss nan", 21, 21, [GUESSED], ["loss", GUESSED]), ("next", "step 21 | loss nan", 21, 30, [GUESSED], ["loss", GUESSED]),
+            ("waits", "loss: nan", 21, 30, ["loss"], ["loss"]), ("again", "step 21 | loss nan", 26, 30, ["loss", GUESSED], ["loss", GUESSED])):
+        printed(server, ["it begins"], began_s, job)
+        run = make_run(server, run_name=job, job_name=job, start_time=1000 * began_s)
+        printed(server, rows(1, 21), began_s + 1, job)
+        tell(server, run, 1, 21, began_s + 1)
+        printed(server, [nan], began_s + 21, job)
+        if job != "waits":
+            wait_until(lambda: told(job) == [GUESSED], what=f"the log's of {job}")
+        if until > 21:
+            tell(server, run, 22, until, began_s + 22)
+        tell_none(server, run, at, began_s + at)
+        wait_until(lambda: told(job) == all_wanted, what=f"all of {job}: {told(job)}")
+        end_job(server, began_s + 40, job)
+        wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body["TrainingJobStatus"] == "Completed", what="its end")
+        assert (sorted(non_finite(server, job)), told(job)) == (rows_wanted, all_wanted), job
 
 
 def test_a_kill_while_the_first_ones_wait_changes_nothing(server):
@@ -197,12 +269,31 @@ def test_a_run_that_goes_on_has_its_metrics_again(server):
 
 
 def test_a_training_with_another_run_has_told_it_that(server):
-    """Which is a job of its own: nobody knows then what of the log is of which."""
+    """Which is a job of its own. What is printed behind its end is of none of both."""
     began_s = int(time.time()) - 60
     begin(server, began_s)
     other = make_run(server, run_name="r2", job_name="shipped", start_time=1000 * (began_s + 11))
     printed(server, rows(11, 31), began_s + 12)
     update(server, other, status="FINISHED", end_time=1000 * (began_s + 32))
+    printed(server, rows(31, 36, nan=35), began_s + 33)
+    wait_until(lambda: non_finite(server, "shipped") == ["train:loss"], what="the NaN")
+    wait_for_counts(server, 10, 5)
+    end_job(server, began_s + 40)
+    server.kill()
+    server.start("127.0.0.1:0")
+    wait_for_counts(server, 10, 5)
+
+
+def test_a_run_that_began_beside_it_has_told_it_too(server):
+    """Both were open: nobody knows then what of the log is of which."""
+    began_s = int(time.time()) - 60
+    printed(server, ["it begins"], began_s)
+    run = make_run(server, run_name="r", job_name="shipped", start_time=1000 * began_s)
+    other = make_run(server, run_name="r2", job_name="shipped", start_time=1000 * began_s + 10)
+    printed(server, rows(1, 11), began_s + 1)
+    tell(server, run, 1, 11, began_s + 1)
+    for run in (run, other):
+        update(server, run, status="FINISHED", end_time=1000 * began_s + 10_400)
     printed(server, rows(31, 36), began_s + 33)
     end_job(server, began_s + 40)
     wait_until(lambda: counts_of(server, JOB).get("loss") == (10, "loss"), what="the roles")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from smserver import Server
+from smserver import Server, wait_until
 from test_auth import make_token
 from wire import field, remote_write, snappy
 
@@ -65,12 +65,16 @@ def test_samples_are_stored_once(server):
 
 
 def test_not_a_number_and_the_end_of_a_series(shared):
-    """A NaN is a value and no incident; the mark of an ended series is none."""
+    """A NaN is a value: of a loss that was finite it is an incident, of the rest none. The mark of an ended series is neither."""
     stale = field(1, 0.0)[:1] + struct.pack("<Q", 0x7FF0000000000002)
+    for run, last in (("ended", [(T0 + 3, stale)]), ("not-a-number", [(T0 + 2, math.nan), (T0 + 3, stale)])):
+        assert write(shared, (named("train_loss", instance="nan:2", hpc_job=run), [(T0, 2), (T0 + 1, 1), *last])).status == 204
     assert write(shared, (named("q", instance="nan:1", job="x"), [(T0, 1), (T0 + 1, math.nan), (T0 + 2, math.inf), (T0 + 3, stale)])).status == 204
     shared.wait_for_points("machines", 'q{instance="nan:1",job="x"}', 3, stream="nan/x")
     shared.wait_for_extraction()
-    assert [row for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == "machines"] == []
+    incidents_of = lambda job: [row["kind"] for row in shared.get("/api/v1/incidents").body["incidents"] if row["job"] == job]
+    wait_until(lambda: incidents_of("not-a-number") == ["non_finite"], what="the NaN of the loss")
+    assert [incidents_of(job) for job in ("machines", "ended")] == [[], []]
 
 
 def test_what_is_left_out_harms_itself_alone(shared):

@@ -30,17 +30,22 @@ def trial(number, log, first=1, last=20):
         time.sleep(0.02)
     wait_for(f"read{last}-{number}")
 """
+BEHIND = """
+time.sleep(0.6)
+for step in range(21, 31):  # told to no tracker
+    print("INFO:", {"loss": 3.0 - step / 100 if step < 30 else math.nan}, flush=True)
+"""
 WITH_MLFLOW = TRIAL + """
 mlflow.set_experiment("exp")
 for number in range(3):
     with mlflow.start_run(run_name=f"lr{number}") as run:
         trial(number, lambda loss, step: mlflow.log_metric("loss", loss, step=step))
-"""
+""" + BEHIND
 WITH_WANDB = TRIAL + """
 for number in range(3):
     with wandb.init(project="exp", name=f"lr{number}") as run:
         trial(number, lambda loss, step: run.log({"loss": loss}, step=step))
-"""
+""" + BEHIND
 
 
 def loss_of(number, step):
@@ -92,7 +97,7 @@ def test_each_run_of_a_sweep_has_its_own_values(server, request, tmp_path, track
     finish(process)
     rows = [ended(server, name) for name in ("sweep", "exp/lr1", "exp/lr2")]
     own_log = {} if tracker == "mlflow" else {"val:loss": ROWS}  # W&B's client sends what its run prints
-    wanted = [{"loss": ROWS, "val:loss": ROWS}, {"loss": ROWS, **own_log}, {"loss": ROWS, **own_log}]
+    wanted = [{"loss": ROWS, "val:loss": ROWS, "train:loss": 10}, {"loss": ROWS, **own_log}, {"loss": ROWS, **own_log}]
     for number, row in enumerate(rows):
         name = row["TrainingJobName"]
         wait_until(lambda: losses_of(server, name) == wanted[number], what=f"{wanted[number]} of {name}, not {losses_of(server, name)}")
@@ -104,7 +109,8 @@ def test_each_run_of_a_sweep_has_its_own_values(server, request, tmp_path, track
         assert [part["Status"] for part in row["SecondaryStatusTransitions"]] == ["Training", "Completed"]
     wait_until(lambda: last_of(job(server, "sweep"), "val:loss") == [val_of(0)[ROWS]], what="the last val loss")
     assert values(server, "sweep", "val:loss") == val_of(0)
-    wait_until(lambda: incidents(server) == [("exp/lr1", "non_finite", "loss")], what=f"the NaN of the second trial, not {incidents(server)}")
+    both = [("exp/lr1", "non_finite", "loss"), ("sweep", "non_finite", "train:loss")]
+    wait_until(lambda: incidents(server) == both, what=f"the NaN of the second trial, and the one behind the last, not {incidents(server)}")
     printed = [line for line in lines(server, "sweep") if " val_loss " in line]
     assert printed == [f"step {step} val_loss {value:.2f}" for number in range(3) for step, value in val_of(number).items()], "lines are kept"
     check_ends(*rows)
@@ -122,23 +128,25 @@ def check_ends(sweep, second, third):
 
 
 @long
-def test_the_first_run_goes_on_behind_another(server, train_with_mlflow, tmp_path):
-    """Its log is its own again; a start of the server and a back-fill decide as it was decided."""
+def test_runs_go_on_behind_another(server, train_with_mlflow, tmp_path):
+    """The log of the first is its own again, and then the second's; a start of the server and a back-fill decide as it was decided."""
     process = train_with_mlflow(TRIAL + """
 mlflow.set_experiment("exp")
 log = lambda loss, step: mlflow.log_metric("loss", loss, step=step)
 with mlflow.start_run(run_name="lr0") as first:
     trial(0, log)
-with mlflow.start_run(run_name="lr1"):
+with mlflow.start_run(run_name="lr1") as second:
     trial(1, log)
 with mlflow.start_run(run_id=first.info.run_id):
     trial(0, log, 21, 30)
+with mlflow.start_run(run_id=second.info.run_id):
+    trial(1, log, 21, 25)
 """, "--job", "sweep")
-    let_go_on(server, tmp_path, [(0, 20), (1, 20), (0, 30)])
+    let_go_on(server, tmp_path, [(0, 20), (1, 20), (0, 30), (1, 25)])
     finish(process)
     check = lambda: ended(server, "sweep") and losses_of(server, "sweep") == {"loss": 30, "val:loss": 30}
     wait_until(check, what=f"rows, not {losses_of(server, 'sweep')}")
-    assert values(server, "sweep", "val:loss") == val_of(0, 30)
+    assert values(server, "sweep", "val:loss") == val_of(0, 30) and job(server, "sweep")["attempts"] == 1
     server.kill()
     server.start()
     wait_until(check, what=f"the same rows, not {losses_of(server, 'sweep')}")
@@ -233,12 +241,60 @@ def test_a_log_is_lent_no_longer_than_the_other_run_lasts(server):
         send(1, second + 1)
         send(1, second + 1, "algo-2")
         end_run(server, run, now_ms + 1000 * (second + 20), shipped_job="sweep")
-    send(11, 90)
-    send(11, 90, "algo-2")
+    mlflow(server, "runs/update", run_id=run, status="RUNNING", resumed_time=now_ms + 81_000, shipped_job="sweep")
+    send(21, 82)
+    end_run(server, run, now_ms + 93_000, shipped_job="sweep")
+    send(11, 94)
+    send(11, 94, "algo-2")
     has([("algo-1", 20), ("algo-2", 10)])  # behind the sweep, in both streams
+    assert job(server, "sweep")["attempts"] == 1
     assert server.post("/api/v1/jobs/sweep/transitions", json={"SecondaryStatus": "Completed", "time_ms": now_ms + 110_000}).status < 300
     late = begin_run(server, "other", now_ms + 200_000)
     end_run(server, late, now_ms + 300_000)
     other = ended(server, "exp/other")
     assert (other["BillableTimeInSeconds"], [tag["Key"] for tag in other["Tags"]]) == (100, ["mlflow.runName"]), "of another training"
     assert job(server, "sweep")["BillableTimeInSeconds"] == 110
+
+
+def test_a_later_run_of_wandb_is_told_apart_though_it_says_late_when_it_began(server):
+    """Clients of 0.31 say so behind their first request: a time a little before that. So it is with one that goes on."""
+    now_ms = int(time.time()) * 1000 - 600_000
+
+    def tell(path, at_ms, **body):
+        assert server.post(f"{path}{'&' if '?' in path else '?'}relay_ms={at_ms}&relay_job=sweep", json=body).status == 200
+
+    def upsert(run, at_ms, started_ms=None, **variables):
+        started = {"e": {"w": {"startedAt": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(started_ms // 1000)) + f".{started_ms % 1000:03d}Z"}}} if started_ms else {}
+        config = json.dumps({"_wandb": {"value": {"m": [], **started}}})
+        tell("/graphql?operation=UpsertBucket", at_ms, operationName="UpsertBucket", variables={"project": "exp", "name": run, "config": config, **variables})
+
+    def end(run, at_ms):
+        tell(f"/files/any/exp/{run}/file_stream", at_ms, complete=True, exitcode=0)
+
+    def printed(first, second):
+        rows = [{"line": f"step: {first + i} val_loss: {9 - (first + i) / 100:.2f}", "ts": now_ms + 1000 * (second + i)} for i in range(5)]
+        body = "\n".join(map(json.dumps, rows))
+        assert server.post("/api/v1/logs?job=sweep&stream=algo-1", body, content_type="application/x-ndjson").status == 200
+
+    def steps():
+        series = server.points("sweep", "val:loss", attempts="all", raw="true")["series"]
+        return sorted(step for part in series for step in part["step"])
+
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "sweep"}).status == 201
+    assert server.post("/api/v1/jobs/sweep/transitions", json={"SecondaryStatus": "Training", "time_ms": now_ms}).status < 300
+    upsert("one", now_ms, host="h")
+    printed(1, 1)
+    end("one", now_ms + 10_000)
+    upsert("two", now_ms + 10_400, host="h")
+    printed(1, 12)
+    upsert("two", now_ms + 15_000, now_ms + 10_200)
+    end("two", now_ms + 20_000)
+    printed(6, 22)
+    upsert("two", now_ms + 30_400, host="h")  # another process goes on with it
+    printed(6, 31)
+    upsert("two", now_ms + 35_000, now_ms + 30_200)
+    end("two", now_ms + 40_000)
+    printed(11, 42)
+    server.wait_for_extraction()
+    wait_until(lambda: steps() == list(range(1, 16)), what=f"what was printed beside the second run alone, not {steps()}")
+    assert job(server, "sweep")["attempts"] == 1

@@ -172,6 +172,15 @@ def test_ranking_is_robust(server):
     assert names("", "loss.final") == ["spiky", "calm", "gone"] and names("", "-loss.final") == ["calm", "spiky", "gone"]
 
 
+def test_many_metrics_are_ranked_in_few_commits(server):
+    """A commit each made a stop of some jobs of 900 metrics longer than it may be."""
+    series = [{"metric": f"m{n}", "step": [1, 2], "value": [1.5, 2]} for n in range(300)]
+    assert server.post("/api/v1/points?job=j", json={"series": series}).status == 200
+    server.wait_for_extraction()
+    wait_until(lambda: len([row for row in server.get("/api/v1/jobs/j").body["metrics"] if "final" in row]) == 300, what="all of them to be ranked")
+    assert server.figure("commits_total") < 150
+
+
 def test_examples_of_the_documentation(jobs):
     text = (Path(__file__).parents[2] / "docs/search.md").read_text()
     queries = re.search(r"```query\n(.*?)```", text, re.S)[1].splitlines()

@@ -111,6 +111,25 @@ def non_finite(server, job):
     return [row["metric"] for row in server.get("/api/v1/incidents").body["incidents"] if row["job"] == job and row["kind"] == "non_finite"]
 
 
+def test_who_joins_a_shared_run_ends_no_wait(shared):
+    """mode="shared", which the clients' telemetry says: what the first process printed waits for what that tells."""
+    def join(run_id):
+        features = [13, 14, 67] if run_id == "joined" else [13, 14]
+        make_run(shared, run_id, host="h", config=json.dumps({"_wandb": {"value": {"t": {"3": features}, "m": [{"1": "train/global_step"}, {"2": "*", "5": 1}]}}}))
+
+    logged, printed = hf_rows(1, 11)
+    counts = {}
+    for run_id in ("joined", "went-on"):
+        join(run_id)
+        assert shared.post(f"/api/v1/logs?job=p%2F{run_id}&stream=algo-1", "\n".join(printed), content_type="text/plain").status == 200
+        shared.wait_for_extraction()
+        join(run_id)
+        taken(post(shared, run_id, {HISTORY: (0, logged)}))
+        shared.wait_for_points(f"p/{run_id}", "train/loss", 10)
+        counts[run_id] = counts_of(shared, f"/api/v1/jobs/p%2F{run_id}").get("train:loss", (0, ""))[0]
+    assert counts == {"joined": 0, "went-on": 10}, "of a run of one process the other goes on, and does not tell what was printed before"
+
+
 def test_what_is_printed_before_the_tracker_tells_makes_no_second_series(shared):
     job, logged = printed_first(shared, "behind")
     taken(post(shared, "behind", {HISTORY: (0, logged)}))

@@ -21,7 +21,7 @@ const WorkspacePage = lazy(async () => (await import("./pages/workspace/page")).
 const WallPage = lazy(async () => (await import("./pages/wall/page")).WallPage, 10);
 const EvaluationsPage = lazy(async () => (await import("./pages/evaluations/page")).EvaluationsPage, 8);
 const ReportPage = lazy(async () => (await import("./pages/report/page")).ReportPage, 12);
-const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20);
+const LogsPage = lazy(async () => (await import("./pages/job/logspage")).LogsPage, 20, "logs");
 const EmbedPage = lazy(async () => (await import("./pages/embed")).EmbedPage, 0);
 const DefinitionsPage = lazy(async () => (await import("./pages/definitions/page")).DefinitionsPage, 12);
 const DefinitionsOf = lazy(async () => (await import("./pages/definitions/choose")).DefinitionsOf, 12);
@@ -97,11 +97,11 @@ export function App() {
     hasStarted.current = true;
   }, [place]);
   const here = route.value;
-  // What the first view does not need comes after it. Of views other than a job's curves and panels nobody says when they are drawn.
+  // What the first view does not need comes after it. Of views other than a job's curves, its log and panels nobody says when they are drawn.
   const hasTime = useSignal(false);
   useEffect(() => {
     const settle = (): void => {
-      if (here.view !== "workspace" && (here.view !== "job" || here.part)) hasDrawn();
+      if (here.view !== "workspace" && (here.view !== "job" || (here.part && here.part !== "logs"))) hasDrawn();
       void later(async () => (hasTime.value = true));
     };
     if (document.readyState === "complete") settle();

@@ -14,6 +14,7 @@ import { later } from "./ui/lazy";
 
 preload();
 const root = document.getElementById("app");
-if (root) render(<App />, root);
+// When what this page brings along (vite.config.ts, RUNS_AT_ONCE) has run, too: then the first frame has it.
+if (root) queueMicrotask(() => render(<App />, root));
 pollInfo();
 void later(loadSession);

@@ -1,6 +1,7 @@
 #include "api/machines/advice_facts.h"
 
 #include "api/core/api_state.h"
+#include "base/json/json_python.h"
 #include "base/json/json_read.h"
 #include "fleet/advice.h"
 #include "fleet/pool_shape.h"
@@ -25,6 +26,7 @@
 
 enum {
 	KEY_MAX_BYTES = 512,
+	INNER_MAX_BYTES = 64 << 10,
 	SHOWN_SETTINGS_MAX = 4000,
 	DEPTH_MAX = 8,
 	HITS_MAX = 1000,
@@ -77,10 +79,22 @@ static enum status measure(struct reading *r, const char *name, double value, st
 	return isnan(value) ? OK : add(r, span_from(name), SPAN(""), value, err);
 }
 
-/* A hyperparameter's value is text, and that text may be a document: SageMaker's mp_parameters, DeepSpeed's configuration. */
-static bool is_document(struct span text)
+/*
+ * A hyperparameter's value is text, and that text may be a document, as JSON or as Python prints it: SageMaker's mp_parameters, DeepSpeed's
+ * configuration. NULL: it is none.
+ */
+static struct json *read_document(struct span text)
 {
-	return text.len > 2 && text.ptr[0] == '{' && text.len < (64 << 10);
+	AUTO_DONE(buf) converted = BUF_INIT(2 * INNER_MAX_BYTES);
+	struct json *inner = NULL;
+	struct error ignored;
+
+	if (text.len <= 2 || text.ptr[0] != '{' || text.len >= INNER_MAX_BYTES)
+		return NULL;
+	if (json_parse(&inner, text, &ignored) == OK)
+		return inner;
+	json_from_python(text, &converted);
+	return !converted.failure && json_parse(&inner, buf_span(&converted), &ignored) == OK ? inner : NULL;
 }
 
 static enum status add_leaves(
@@ -97,22 +111,27 @@ static bool is_part(struct span key)
 	return false;
 }
 
+/* key: the last part of the path, behind the prefix. */
+static enum status add_text(struct reading *r, const char *path, const char *prefix, struct span key, struct span text,
+	int depth, struct error *err)
+{
+	AUTO(json) inner = read_document(text);
+	char within[KEY_MAX_BYTES + 1];
+
+	if (!inner)
+		return add(r, span_from(path), text, NAN, err);
+	snprintf(within, sizeof within, "%s.", path);
+	return add_leaves(r, is_part(key) ? within : prefix, inner, depth + 1, err);
+}
+
 static enum status add_leaf(
 	struct reading *r, const char *path, const char *prefix, const struct json *node, int depth, struct error *err)
 {
 	struct span text = json_string_of(node);
 	double number;
 
-	if (is_document(text)) {
-		AUTO(json) inner = NULL;
-		struct error ignored;
-		char within[KEY_MAX_BYTES + 1];
-		snprintf(within, sizeof within, "%s.", path);
-		if (json_parse(&inner, text, &ignored) == OK)
-			return add_leaves(r, is_part(json_key_of(node)) ? within : prefix, inner, depth + 1, err);
-	}
 	if (text.len)
-		return add(r, span_from(path), text, NAN, err);
+		return add_text(r, path, prefix, json_key_of(node), text, depth, err);
 	if (json_number_of(node, &number))
 		return add(r, span_from(path), SPAN(""), number, err);
 	if (json_kind(node) == JSON_BOOL)
@@ -162,7 +181,7 @@ static enum status add_found(struct reading *r, struct error *err)
 	TRY(store_read_settings(r->reader, r->arena, r->row->job_id, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		snprintf(key, sizeof key, "hp.%.*s", SPAN_ARGS(rows[i].key));
-		TRY(add(r, span_from(key), rows[i].value, NAN, err));
+		TRY(add_text(r, key, "hp.", rows[i].key, rows[i].value, 0, err));
 	}
 	return OK;
 }

@@ -19,6 +19,21 @@ static const struct advice_setting *find(const struct advice_facts *facts, const
 	return NULL;
 }
 
+/* Each under any of them: *at is where the search goes on. NULL: there is no other. */
+static const struct advice_setting *next_of(const struct advice_facts *facts, const char *const names[], size_t *at)
+{
+	while (*at < facts->count) {
+		const struct advice_setting *setting = &facts->settings[(*at)++];
+		struct span key = setting->key;
+		if (!span_take(&key, SPAN("hp.")))
+			continue;
+		for (size_t n = 0; n < NAMES_MAX && names[n]; n++)
+			if (setting_name_is(key, span_from(names[n])))
+				return setting;
+	}
+	return NULL;
+}
+
 static double number_of(const struct advice_setting *setting)
 {
 	double value = NAN;
@@ -197,7 +212,7 @@ static void read_precision(const struct advice_facts *facts, struct fit_setup *f
 	static const char *const names[NAMES_MAX] = {"mixed_precision", "precision", "torch_dtype", "dtype"};
 	static const char *const wide[NAMES_MAX] = {"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32"};
 	const struct advice_setting *named = find(facts, names);
-	bool is_flagged = false;
+	bool is_flagged = false, is_whole = says(named, "16-true"); /* Lightning's: nothing is in 32 bits */
 
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
 		is_flagged |= is_on(find(facts, flags[i]));
@@ -205,7 +220,7 @@ static void read_precision(const struct advice_facts *facts, struct fit_setup *f
 	bool is_known = f->is_16_bit || says(named, "32");
 	f->parameter_bytes = is_known ? (f->is_16_bit ? 2 : 4) : NAN;
 	f->gradient_bytes = f->is_16_bit && is_on(find(facts, wide)) ? 4 : f->parameter_bytes;
-	f->optimizer_bytes = is_known && is_adam(facts) ? (f->is_16_bit ? 12 : 8) : NAN;
+	f->optimizer_bytes = is_known && is_adam(facts) ? (is_whole ? 4 : f->is_16_bit ? 12 : 8) : NAN;
 }
 
 /* Says that nothing is sharded. */
@@ -221,48 +236,155 @@ static bool is_off(const struct advice_setting *setting)
 	return number_of(setting) == 0;
 }
 
-/* DeepSpeed's configuration in a file: what is in it is not known. NULL: none is. */
-static const struct advice_setting *find_file(const struct advice_facts *facts)
-{
-	static const char *const names[][NAMES_MAX] = {{"deepspeed"}, {"deepspeed_config"}, {"deepspeed_config_file"}};
+/* ---- what is spread over the ranks, as one setting says it ---- */
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const struct advice_setting *named = find(facts, names[i]);
-		if (named && span_ends_with(span_trim(named->text), SPAN(".json")))
-			return named;
-	}
-	return NULL;
+enum {
+	SHARDS_UNSAID = -1,
+	SHARDS_VAGUELY = -2, /* that something is, and not what; another setting may say that */
+	SHARDS_OTHERWISE = -3 /* in a way that is not followed */
+};
+
+static int stage_of_number(const struct advice_setting *setting)
+{
+	double stage = number_of(setting);
+
+	if (stage >= 0 && stage <= 3 && fit_is_whole(stage + 1))
+		return (int)stage;
+	return is_off(setting) ? SHARDS_UNSAID : SHARDS_VAGUELY;
+}
+
+/* A switch, or a name that means one. */
+static int stage_of_switch(const struct advice_setting *setting)
+{
+	return is_off(setting) ? SHARDS_UNSAID : SHARDS_VAGUELY;
+}
+
+/* FSDP's words, of PyTorch and of transformers. */
+static int stage_of_fsdp(const struct advice_setting *setting)
+{
+	if (says(setting, "full_shard"))
+		return 3;
+	if (says(setting, "shard_grad_op"))
+		return 2;
+	return says(setting, "hybrid") ? SHARDS_OTHERWISE : stage_of_switch(setting);
+}
+
+/* The same, or its number in PyTorch's ShardingStrategy, which accelerate's files have. */
+static int stage_of_sharding_strategy(const struct advice_setting *setting)
+{
+	static const int stages[] = {SHARDS_UNSAID, 3, 2, SHARDS_UNSAID};
+	double number = number_of(setting);
+
+	if (isnan(number))
+		return stage_of_fsdp(setting);
+	return number >= 0 && number <= 3 && fit_is_whole(number + 1) ? stages[(int)number] : SHARDS_OTHERWISE;
+}
+
+/* Lightning's: "fsdp" shards all of it unless told otherwise; "deepspeed" alone may have a file behind it. */
+static int stage_of_strategy(const struct advice_setting *setting)
+{
+	static const char *const stages[] = {"deepspeed_stage_1", "deepspeed_stage_2", "deepspeed_stage_3"};
+	struct span text = span_trim(setting->text);
+
+	for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+		if (says(setting, stages[i]))
+			return (int)i + 1;
+	if (span_equal_fold(text, SPAN("fsdp")) || span_equal_fold(text, SPAN("fsdp_cpu_offload")))
+		return 3;
+	bool is_other = says(setting, "deepspeed") || says(setting, "fsdp") || says(setting, "sharded") ||
+			says(setting, "model_parallel") || says(setting, "modelparallel");
+	return is_other ? SHARDS_VAGUELY : SHARDS_UNSAID;
+}
+
+/* Accelerate's. */
+static int stage_of_distributed_type(const struct advice_setting *setting)
+{
+	struct span text = span_trim(setting->text), part, last = SPAN("");
+
+	while (span_next(&text, '.', &part)) /* DistributedType.NO */
+		last = part;
+	return says(setting, "multi_") || is_off(setting) || span_equal_fold(last, SPAN("no")) ? SHARDS_UNSAID
+											       : SHARDS_VAGUELY;
+}
+
+static bool is_file(const struct advice_setting *setting)
+{
+	static const char *const ends[] = {".json", ".jsonc", ".json5", ".yaml", ".yml", ".toml"};
+	struct span text = span_trim(setting->text);
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (span_ends_with(text, span_from(ends[i])))
+			return true;
+	return false;
+}
+
+/* A launcher's, whose contents are not known; not of one of its parts. */
+static int stage_of_file(const struct advice_setting *setting)
+{
+	struct span key = setting->key;
+
+	span_take(&key, SPAN("hp."));
+	return is_file(setting) && span_find_char(key, '.') < 0 ? SHARDS_VAGUELY : SHARDS_UNSAID;
+}
+
+/* DeepSpeed is on, or its configuration is a file, or no document that can be read. Its version may be called so, too. */
+static int stage_of_deepspeed(const struct advice_setting *setting)
+{
+	struct span text = span_trim(setting->text);
+	bool is_version = text.len && text.ptr[0] >= '0' && text.ptr[0] <= '9' && !is_file(setting);
+
+	return is_version && !is_on(setting) ? SHARDS_UNSAID : stage_of_switch(setting);
 }
 
 /* NeMo's optimizer of that name keeps a part of its state on each rank, and which gradients depends on its own settings. */
-static const struct advice_setting *find_sharding_optimizer(const struct advice_facts *facts)
+static int stage_of_optimizer(const struct advice_setting *setting)
 {
-	static const char *const names[NAMES_MAX] = {"optim.name", "optimizer.name", "optimizer", "optim"};
-	const struct advice_setting *named = find(facts, names);
-
-	return says(named, "distributed_fused_adam") ? named : NULL;
+	return says(setting, "distributed_fused_adam") ? SHARDS_VAGUELY : SHARDS_UNSAID;
 }
 
-/* *unread: a setting that shards in a way that is not followed. */
+static const char *const strategy_names[NAMES_MAX] = {
+	"strategy", "strategy.class_path", "strategy.name", "strategy._target_"};
+
+static const struct way {
+	const char *const *names;
+	int (*stage)(const struct advice_setting *setting);
+} ways[] = {
+	{(const char *const[NAMES_MAX]){
+		 "zero_stage", "zero_optimization.stage", "zero.stage", "strategy.init_args.stage", "strategy.stage"},
+		stage_of_number},
+	{(const char *const[NAMES_MAX]){"zero_optimization", "use_fsdp", "enable_fsdp"}, stage_of_switch},
+	{(const char *const[NAMES_MAX]){"fsdp"}, stage_of_fsdp},
+	{(const char *const[NAMES_MAX]){"sharding_strategy", "fsdp_sharding_strategy"}, stage_of_sharding_strategy},
+	{strategy_names, stage_of_strategy},
+	{(const char *const[NAMES_MAX]){"distributed_type"}, stage_of_distributed_type},
+	{(const char *const[NAMES_MAX]){"deepspeed", "use_deepspeed", "deepspeed_config", "deepspeed_config_file"},
+		stage_of_deepspeed},
+	{(const char *const[NAMES_MAX]){"accelerate_config", "accelerate_config_file", "config_file"}, stage_of_file},
+	{(const char *const[NAMES_MAX]){"optim.name", "optimizer.name", "optimizer", "optim"}, stage_of_optimizer},
+};
+
+/* The first that says it counts, unless another says what is not followed. *unread: a setting that shards so, or does not say how. */
 static int read_stage(const struct advice_facts *facts, const struct advice_setting **unread)
 {
-	static const char *const stages[NAMES_MAX] = {
-		"zero_stage", "zero_optimization.stage", "zero.stage", "zero_optimization"};
-	static const char *const fully[NAMES_MAX] = {"fsdp", "sharding_strategy", "fsdp_sharding_strategy"};
 	static const char *const first[NAMES_MAX] = {"use_distributed_optimizer", "shard_optimizer_state"};
-	const struct advice_setting *shards = find(facts, fully), *numbered = find(facts, stages);
-	double stage = number_of(numbered);
+	const struct advice_setting *vague = NULL, *setting;
+	int found = SHARDS_UNSAID;
 
-	if (stage >= 0 && stage <= 3)
-		return (int)stage;
-	if (says(shards, "full_shard"))
-		return 3;
-	if (says(shards, "shard_grad_op"))
-		return 2;
-	*unread = numbered && !is_off(numbered) ? numbered : shards && !is_off(shards) ? shards : find_file(facts);
-	if (!*unread)
-		*unread = find_sharding_optimizer(facts);
-	return is_on(find(facts, first)) ? 1 : 0;
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		for (size_t at = 0; (setting = next_of(facts, ways[i].names, &at));) {
+			int stage = ways[i].stage(setting);
+			if (stage == SHARDS_OTHERWISE) {
+				*unread = setting;
+				return 0;
+			}
+			if (stage == SHARDS_VAGUELY && !vague)
+				vague = setting;
+			if (stage >= 0 && found <= 0)
+				found = stage; /* nothing, of a default that is printed beside what is on, is the least */
+		}
+	if (found == SHARDS_UNSAID)
+		*unread = vague;
+	return found > 0 ? found : is_on(find(facts, first));
 }
 
 static void set_unread(struct fit_settings *out, struct span key)
@@ -410,26 +532,37 @@ static void read_memory_saving(const struct advice_facts *facts, struct fit_setu
 	f->is_sequence_parallel = is_on(find(facts, sequence));
 }
 
+static bool is_offloaded(const struct advice_facts *facts)
+{
+	static const char *const offload[NAMES_MAX] = {"offload_optimizer.device", "offload_param.device",
+		"offload_optimizer", "offload_param", "offload_optimizer_device", "offload_param_device", "cpu_offload",
+		"enable_cpu_offload", "fsdp_offload_params", "offload_parameters", "offload_params_device"};
+	static const char *const fully[NAMES_MAX] = {"fsdp"};
+	const struct advice_setting *away;
+
+	for (size_t at = 0; (away = next_of(facts, offload, &at));)
+		if (is_on(away) || says(away, "cpu") || says(away, "nvme"))
+			return true;
+	for (size_t at = 0; (away = next_of(facts, strategy_names, &at));)
+		if (says(away, "offload"))
+			return true;
+	return says(find(facts, fully), "offload");
+}
+
 /* What the formulas are not of; NULL: nothing that is known. */
 static const char *find_other(const struct advice_facts *facts)
 {
 	static const char *const experts[NAMES_MAX] = {
 		"num_experts", "num_moe_experts", "num_local_experts", "n_routed_experts"};
 	static const char *const adapters[NAMES_MAX] = {"lora_r", "lora_rank", "use_lora", "use_peft", "peft_method"};
-	static const char *const offload[NAMES_MAX] = {"offload_optimizer.device", "offload_param.device",
-		"offload_optimizer", "offload_param", "cpu_offload", "enable_cpu_offload", "fsdp_offload_params"};
-	static const char *const fully[NAMES_MAX] = {"fsdp"};
 	static const char *const spread[NAMES_MAX] = {
 		"expert_model_parallel_size", "parallelism.expert_parallel_degree", "expert_parallel_size"};
-	const struct advice_setting *away = find(facts, offload);
 
 	if (number_of(find(facts, experts)) > 1 || number_of(find(facts, spread)) > 1)
 		return "a mixture of experts";
 	if (is_on(find(facts, adapters)) || says(find(facts, adapters), "lora"))
 		return "an adapter (LoRA), which trains few parameters";
-	if (is_on(away) || says(away, "cpu") || says(away, "nvme") || says(find(facts, fully), "offload"))
-		return "what is kept in the host's memory";
-	return NULL;
+	return is_offloaded(facts) ? "what is kept in the host's memory" : NULL;
 }
 
 /* ---- all of it ---- */

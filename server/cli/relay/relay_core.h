@@ -26,7 +26,7 @@ struct relay_shared {
 	_Atomic bool has_put; /* the training has told its tracker something */
 	_Atomic bool has_run; /* the server has its run */
 	_Atomic unsigned begun_runs,
-		made_runs; /* so often the training has begun one, or gone on with one, and so often the server knows */
+		made_runs; /* so often the training has begun one, gone on with one, or ended it, and so often the server knows */
 	_Atomic bool has_job; /* the server has it by this name: */
 	char job[RELAY_JOB_BYTES];
 };

@@ -51,7 +51,7 @@ relay_call_handler relay_run_create, relay_run_update, relay_run_get, relay_run_
 relay_call_handler relay_model_create, relay_model_call, relay_run_outputs;
 
 /* ---- relay_mlflow_compose.c ---- */
-/* The call begins a run that may be the job of the log (a nested one may not), or goes on with one. */
+/* The call begins a run that may be the job of the log (a nested one may not), or goes on with one, or ends it. */
 bool relay_mlflow_is_run(struct span call, const struct json *body);
 enum status relay_mlflow_compose(
 	struct span records, const struct relay_terms *terms, struct relay_sending *out, struct error *err) MUST_CHECK;

@@ -112,10 +112,9 @@ static bool is_nested(const struct json *body)
 
 bool relay_mlflow_is_run(struct span call, const struct json *body)
 {
-	bool goes_on = span_equal(call, SPAN("runs/update")) &&
-		       span_equal(json_string_of(json_get(body, "status")), SPAN("RUNNING"));
+	bool has_status = span_equal(call, SPAN("runs/update")) && json_get(body, "status");
 
-	return goes_on || (span_equal(call, SPAN("runs/create")) && !is_nested(body));
+	return has_status || (span_equal(call, SPAN("runs/create")) && !is_nested(body));
 }
 
 enum status relay_mlflow_compose(

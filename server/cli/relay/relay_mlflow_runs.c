@@ -306,7 +306,9 @@ static bool date_resumption(struct relay_call *call)
 {
 	char ms[24];
 
-	if (!relay_mlflow_is_run(SPAN("runs/update"), call->body) || json_get(call->body, "resumed_time"))
+	bool goes_on = span_equal(json_string_of(json_get(call->body, "status")), SPAN("RUNNING"));
+
+	if (!goes_on || json_get(call->body, "resumed_time"))
 		return true;
 	snprintf(ms, sizeof ms, "%" PRId64, clock_wall_ms());
 	return json_set_string(call->body, "resumed_time", span_from(ms));

@@ -143,7 +143,7 @@ void relay_wandb_put(struct relay_wandb_call *call, struct span path, struct spa
 		SPAN_ARGS(path));
 	buf_append_char(&name, 0);
 	if (buf_status(&name, &err) == OK)
-		relay_put(call->core, RELAY_WANDB, name.ptr, relay_wandb_is_run(path), body);
+		relay_put(call->core, RELAY_WANDB, name.ptr, relay_wandb_is_run(path, body), body);
 	else
 		relay_lose(call->core, &err);
 }

@@ -52,7 +52,7 @@ enum status relay_wandb_put_file(struct relay_wandb_call *call, struct error *er
 enum status relay_wandb_stream(struct relay_wandb_call *call, struct error *err) MUST_CHECK;
 
 /* ---- relay_wandb_compose.c ---- */
-/* The call may begin a run, or go on with one. */
-bool relay_wandb_is_run(struct span path);
+/* The call may begin a run, or go on with one, or ends it. */
+bool relay_wandb_is_run(struct span path, struct span body);
 enum status relay_wandb_compose(
 	struct span records, const struct relay_terms *terms, struct relay_sending *out, struct error *err) MUST_CHECK;

@@ -48,9 +48,16 @@ static void put_path(const struct record *record, const struct relay_terms *term
 		buf_append_text(&out->path, "&relay_system=true");
 }
 
-bool relay_wandb_is_run(struct span path)
+static bool is_upsert(struct span path)
 {
 	return span_equal(path, SPAN("/graphql?operation=UpsertBucket"));
+}
+
+/* An end has this member; within a text its quotes are escaped. */
+bool relay_wandb_is_run(struct span path, struct span body)
+{
+	return is_upsert(path) ||
+	       (span_ends_with(path, SPAN("/file_stream")) && span_find(body, SPAN("\"complete\":true")) >= 0);
 }
 
 enum status relay_wandb_compose(
@@ -66,7 +73,8 @@ enum status relay_wandb_compose(
 	out->method = is_call ? "POST" : "PUT";
 	out->is_file = !is_call;
 	out->is_keyed_by_path = true;
-	out->needs_job = out->is_run = relay_wandb_is_run(record.path);
+	out->needs_job = is_upsert(record.path);
+	out->is_run = relay_wandb_is_run(record.path, record.body);
 	put_path(&record, terms, out);
 	if (!span_equal(record.writer, SPAN("-")))
 		buf_printf(&out->headers, WANDB_WRITER_HEADER ": %.*s\r\n", SPAN_ARGS(record.writer));

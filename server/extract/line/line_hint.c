@@ -1,23 +1,15 @@
 #include "extract/line/line_hint.h"
 
+#include "base/bytes16.h"
+
 /*
  * While a stream has no definitions, every line comes through here, so nearly all must be turned away at once: 16 bytes at a
  * time are looked at for three letters that each phrase holds and that are rare in other text.
  */
-typedef unsigned char bytes16 __attribute__((vector_size(16)));
-
-static bytes16 folded_at(const char *at)
-{
-	bytes16 bytes;
-
-	memcpy(&bytes, at, sizeof bytes);
-	return bytes | (unsigned char)0x20;
-}
-
 /* Bytes that are not 0 where one of the letter groups starts. Reads 18 bytes. */
 static bytes16 hits_at(const char *at)
 {
-	bytes16 a = folded_at(at), b = folded_at(at + 1), c = folded_at(at + 2);
+	bytes16 a = bytes16_folded_at(at), b = bytes16_folded_at(at + 1), c = bytes16_folded_at(at + 2);
 
 	return (bytes16)((a == 'k') & (b == 'p')) | /* checkpoint, ckpt */
 	       (bytes16)((a == 's') & (b == 'u') & (c == 'm')) | /* resuming */
@@ -36,9 +28,7 @@ static bool has_rare_letters(struct span text)
 		hits |= hits_at(text.ptr + at);
 	memcpy(padded, text.ptr + at, text.len - at); /* at most 17 bytes */
 	hits |= hits_at(padded) | hits_at(padded + sizeof hits);
-	uint64_t halves[2];
-	memcpy(halves, &hits, sizeof halves);
-	return (halves[0] | halves[1]) != 0;
+	return bytes16_has_any(hits);
 }
 
 static char lower(char c)

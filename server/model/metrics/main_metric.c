@@ -99,10 +99,10 @@ static bool is_of(const struct metric_candidate *candidate, enum role role)
 {
 	enum role named;
 
-	/* its name speaks for another role, and a metric answers for one */
-	if (role_parse(candidate->metric, &named) && named != ROLE_OTHER && named != role)
+	if (candidate->role != role) /* first: each metric is asked of each role */
 		return false;
-	return candidate->role == role;
+	/* its name speaks for another role, and a metric answers for one */
+	return !role_parse(candidate->metric, &named) || named == ROLE_OTHER || named == role;
 }
 
 /* One point is no curve: it is a last word where another metric has one. */

@@ -13,6 +13,7 @@
 #include "read/charts/continuity_read.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
+#include "store/run.h"
 
 #include <stdlib.h>
 
@@ -27,6 +28,14 @@ enum {
 	FACTS_BYTES = 1024
 };
 
+/* Those of a stream that stand: a counter of each epoch looks like a restart until it starts over again. Behind the job's end nothing is taken back. */
+static uint32_t standing_attempts(const struct job_state *job, const struct extractor *extractor)
+{
+	uint32_t attempts = extractor_attempt(extractor);
+
+	return attempts - (extractor_is_on_trial(extractor) && !atomic_load(&job->is_over));
+}
+
 /* Of the stream that has most; the log time of its newest line. */
 static uint32_t find_attempts(struct job_state *job, int64_t *newest_ms)
 {
@@ -35,21 +44,43 @@ static uint32_t find_attempts(struct job_state *job, int64_t *newest_ms)
 
 	*newest_ms = 0;
 	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
-		const int64_t *starts;
 		if (stream_is_system(span_from(stream->name)))
 			continue;
 		pthread_mutex_lock(&stream->mutex);
-		size_t count = stream->extractor ? extractor_attempt_starts(stream->extractor, &starts) : 0;
-		most = count > most ? (uint32_t)count : most;
+		uint32_t count = stream->extractor ? standing_attempts(job, stream->extractor) : 0;
+		most = count > most ? count : most;
 		*newest_ms = stream->last_ms > *newest_ms ? stream->last_ms : *newest_ms;
 		pthread_mutex_unlock(&stream->mutex);
 	}
 	return most;
 }
 
-static enum status write_facts(const struct continuity_report *report, const struct continuity_restart *restart,
-	struct buf *out, struct error *err)
+/* What is known of its restarts, open or over. */
+struct known {
+	struct incident_row *rows;
+	size_t count;
+};
+
+/* What is to be said of a job. */
+struct watching {
+	struct pipeline *pipeline;
+	struct store_reader *reader;
+	struct arena *arena;
+	struct job_state *job;
+	uint32_t attempts;
+	struct span continues; /* the job that it states to go on with; "" */
+	bool is_anew; /* it states another job than when it was looked at */
+	bool is_beside_other; /* and by the evidence what was said of its beginning last was said beside that one */
+	bool is_over; /* and that has ended, or ends with this look: it may be said again */
+	int64_t newest_ms;
+	struct known known;
+	struct continuity_report report;
+};
+
+static enum status write_facts(
+	const struct watching *watching, const struct continuity_restart *restart, struct buf *out, struct error *err)
 {
+	const struct continuity_report *report = &watching->report;
 	const struct span metrics[] = {[CONTINUITY_LOSS] = report->metric,
 		[CONTINUITY_RATE] = report->rate_metric,
 		[CONTINUITY_DATA] = report->data_metric,
@@ -61,6 +92,8 @@ static enum status write_facts(const struct continuity_report *report, const str
 	json_put_span(&w, "metric", metrics[restart->judged.about]);
 	json_put_i64(&w, "from_step", restart->from_step);
 	json_put_i64(&w, "overlap_steps", (int64_t)restart->judged.overlap_steps);
+	if (restart->attempt == 1)
+		json_put_span(&w, "continues", watching->continues);
 	return buf_status(out, err);
 }
 
@@ -93,14 +126,13 @@ static void fill(struct incident *incident, const struct continuity *c)
 }
 
 /* is_old: of a time before this start of the server, nobody is woken for it. */
-static enum status open_incident(struct pipeline *pipeline, struct job_state *job,
-	const struct continuity_report *report, const struct continuity_restart *restart, int64_t newest_ms,
-	bool is_old, bool is_again, struct error *err)
+static enum status open_incident(const struct watching *w, const struct continuity_restart *restart, bool is_old,
+	bool is_again, struct error *err)
 {
-	struct job_incident note = {.pipeline = pipeline, .job = job};
+	struct job_incident note = {.pipeline = w->pipeline, .job = w->job};
 	AUTO_DONE(buf) facts = BUF_INIT(FACTS_BYTES);
 
-	TRY(write_facts(report, restart, &facts, err));
+	TRY(write_facts(w, restart, &facts, err));
 	note.row.facts = buf_span(&facts);
 	note.row.detail = span_from(restart->judged.causes[0]);
 	note.row.attempt = restart->attempt;
@@ -109,9 +141,9 @@ static enum status open_incident(struct pipeline *pipeline, struct job_state *jo
 		.severity = SEVERITY_WARNING,
 		.state = INCIDENT_OPEN,
 		.opened_ordinal = restart->attempt, /* one a restart */
-		.opened_ms = restart->began_ms < newest_ms ? restart->began_ms : newest_ms,
+		.opened_ms = restart->began_ms < w->newest_ms ? restart->began_ms : w->newest_ms,
 		.is_again = is_again,
-		.is_historic = is_old || newest_ms < clock_wall_ms() - HISTORIC_MS};
+		.is_historic = is_old || w->newest_ms < clock_wall_ms() - HISTORIC_MS};
 	fill(&note.row.incident, &restart->judged);
 	return job_incident_put(&note, err);
 }
@@ -135,12 +167,6 @@ static bool is_settled(const struct continuity *c)
 	return c->overlap_steps >= CONTINUITY_PAIRS || c->after_count >= CONTINUITY_WINDOW ||
 	       (c->verdict == CONTINUITY_DIFFERS && (c->overlap_steps >= STEPS_MIN || is_far(c)));
 }
-
-/* What is known of its restarts, open or over. */
-struct known {
-	struct incident_row *rows;
-	size_t count;
-};
 
 static enum status read_known(struct store_reader *reader, struct arena *arena, const struct job_state *job,
 	struct known *out, struct error *err)
@@ -173,6 +199,26 @@ static bool is_taken_back(const struct known *known)
 	return is_known(known, 1);
 }
 
+/* Of the newest one of its beginning. A start of the server does not know what was stated since, but the evidence does. */
+static bool is_beside_other(const struct known *known, struct span continues)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_BYTES + 2);
+	AUTO(json) facts = NULL;
+	const struct incident_row *newest = NULL;
+
+	for (size_t i = 0; i < known->count; i++)
+		if (known->rows[i].incident.opened_ordinal == 1 &&
+			(!newest || known->rows[i].incident_id > newest->incident_id))
+			newest = &known->rows[i];
+	if (!newest)
+		return false;
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(newest->facts));
+	if (text.failure || json_parse(&facts, buf_span(&text), NULL) != OK)
+		return false;
+	const struct json *said = json_get(facts, "continues"); /* an older server did not say it */
+	return said && !span_equal(json_string_of(said), continues);
+}
+
 /* One of an earlier restart ends with this one. */
 static enum status end_earlier(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct job_state *job, uint32_t attempt, struct error *err)
@@ -185,20 +231,6 @@ static enum status end_earlier(struct pipeline *pipeline, struct store_reader *r
 			TRY(job_incident_end(pipeline, job, &known.rows[i], err));
 	return OK;
 }
-
-/* What is to be said of a job. */
-struct watching {
-	struct pipeline *pipeline;
-	struct store_reader *reader;
-	struct arena *arena;
-	struct job_state *job;
-	uint32_t attempts;
-	bool is_anew; /* it states another job to go on with than when it was looked at */
-	bool is_over; /* and what was said of its beginning has ended: it may be said again */
-	int64_t newest_ms;
-	struct known known;
-	struct continuity_report report;
-};
 
 /* What somebody alone says needs no message. */
 static bool is_told(const struct continuity_restart *restart)
@@ -214,24 +246,31 @@ static enum status look_at_earlier(struct watching *w, struct error *err)
 		if (restart->attempt >= w->attempts || restart->attempt <= w->job->judged_attempts ||
 			!is_told(restart) || is_known(&w->known, restart->attempt))
 			continue;
-		TRY(open_incident(
-			w->pipeline, w->job, &w->report, restart, w->newest_ms, !w->job->judged_attempts, false, err));
+		TRY(open_incident(w, restart, !w->job->judged_attempts, false, err));
 	}
 	return OK;
+}
+
+/* There may be one behind it that is on trial. NULL: it has printed no loss. */
+static const struct continuity_restart *find_restart(const struct continuity_report *report, uint32_t attempt)
+{
+	for (size_t i = report->count; i-- > 0;)
+		if (report->restarts[i].attempt == attempt)
+			return &report->restarts[i];
+	return NULL;
 }
 
 /* *is_done: nothing more comes of this restart. */
 static enum status look_at_newest(struct watching *w, bool has_ended, bool *is_done, struct error *err)
 {
 	const struct continuity_report *report = &w->report;
-	const struct continuity_restart *last = report->count ? &report->restarts[report->count - 1] : NULL;
-	bool goes_on_with_none = w->attempts == 1 && report->metric.len && !report->count && !report->pending;
-	bool is_there = last && last->attempt == w->attempts;
+	const struct continuity_restart *newest = find_restart(report, w->attempts);
+	bool goes_on_with_none = w->attempts == 1 && report->metric.len && !newest && !report->pending;
 
-	*is_done = goes_on_with_none || has_ended || (is_there && is_settled(&last->judged));
-	if (!is_there || !*is_done || !is_told(last))
+	*is_done = goes_on_with_none || has_ended || (newest && is_settled(&newest->judged));
+	if (!newest || !*is_done || !is_told(newest))
 		return OK;
-	return open_incident(w->pipeline, w->job, report, last, w->newest_ms, false, w->is_over, err);
+	return open_incident(w, newest, false, w->is_over, err);
 }
 
 /* What was said of the job's beginning was said beside another job. */
@@ -239,7 +278,8 @@ static enum status end_if_other(struct watching *w, struct error *err)
 {
 	const struct continuity_restart *first = w->report.count ? w->report.restarts : NULL;
 
-	if (!w->is_anew || (first && first->attempt == 1 && first->verdict == CONTINUITY_DIFFERS))
+	if (!w->is_anew ||
+		(!w->is_beside_other && first && first->attempt == 1 && first->verdict == CONTINUITY_DIFFERS))
 		return OK;
 	for (size_t i = 0; i < w->known.count; i++)
 		if (w->known.rows[i].incident.opened_ordinal == 1 && w->known.rows[i].incident.state == INCIDENT_OPEN)
@@ -256,7 +296,10 @@ static enum status look(struct watching *w, bool *is_done, struct error *err)
 		return error_no_memory(err);
 	TRY(store_read_job_by_id(w->reader, w->arena, w->job->job_id, &row, err));
 	TRY(read_known(w->reader, w->arena, w->job, &w->known, err));
-	w->is_over = w->is_anew && w->attempts == 1 && is_taken_back(&w->known);
+	TRY(store_read_continued(w->reader, w->arena, w->job->job_id, &w->continues, err));
+	w->is_beside_other = is_beside_other(&w->known, w->continues);
+	w->is_anew |= w->is_beside_other;
+	w->is_over = w->is_anew && w->attempts == 1 && (w->is_beside_other || is_taken_back(&w->known));
 	*is_done = is_known(&w->known, w->attempts) && !w->is_over;
 	if (!*is_done || w->is_anew)
 		TRY(continuity_read(w->pipeline, w->reader, w->arena, row.name, RESTARTS_LOOKED_AT, &w->report, err));

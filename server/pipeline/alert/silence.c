@@ -1,5 +1,6 @@
 #include "pipeline/alert/silence.h"
 
+#include "base/bytes16.h"
 #include "model/incident.h"
 #include "pipeline/alert/incidents.h"
 #include "state/streams/directory.h"
@@ -248,8 +249,6 @@ static bool is_awaited(const struct silences *silences, const struct silence *si
  * Every line of every stream comes through here, so nearly all must be turned away at once: 16 bytes at a time are looked at
  * for two letters that begin a word and an awaited metric's.
  */
-typedef unsigned char bytes16 __attribute__((vector_size(16)));
-
 enum { AWAITED_MAX = 16 }; /* of more, each line is looked at in full */
 
 struct awaited {
@@ -267,14 +266,6 @@ static void await_word(struct awaited *awaited, const char *word)
 	}
 }
 
-static bytes16 folded_at(const unsigned char *at)
-{
-	bytes16 bytes;
-
-	memcpy(&bytes, at, sizeof bytes);
-	return bytes | (unsigned char)0x20;
-}
-
 static bool may_name(const struct awaited *awaited, struct span text)
 {
 	unsigned char padded[1 + LOOK_BYTES + 2 * sizeof(bytes16)];
@@ -286,15 +277,13 @@ static bool may_name(const struct awaited *awaited, struct span text)
 	memcpy(padded + 1, text.ptr, text.len);
 	memset(padded + 1 + text.len, 0, 2 * sizeof hits);
 	for (size_t at = 0; at < text.len; at += sizeof hits) {
-		bytes16 before = folded_at(padded + at), first = folded_at(padded + at + 1),
-			second = folded_at(padded + at + 2);
+		bytes16 before = bytes16_folded_at(padded + at), first = bytes16_folded_at(padded + at + 1),
+			second = bytes16_folded_at(padded + at + 2);
 		bytes16 begins = (bytes16)((before < 'a') | (before > 'z'));
 		for (size_t i = 0; i < awaited->count; i++)
 			hits |= begins & (bytes16)((first == awaited->first[i]) & (second == awaited->second[i]));
 	}
-	uint64_t halves[2];
-	memcpy(halves, &hits, sizeof halves);
-	return (halves[0] | halves[1]) != 0;
+	return bytes16_has_any(hits);
 }
 
 enum letter_kind { LETTER = 1, FIRST_LETTER = 2 }; /* of a word that is looked for: it is a LETTER too */

@@ -133,7 +133,7 @@ static void wait_for_extraction(struct pipeline *pipeline, struct stream_state *
 	while (is_behind) {
 		pthread_mutex_lock(&stream->mutex);
 		is_behind = stream->extracted_lines < lines || stream->extracted_points < points ||
-			    stream->pending_incidents;
+			    stream->pending_incidents || atomic_load(&stream->job->is_end_due);
 		pthread_mutex_unlock(&stream->mutex);
 		if (is_behind && (clock_mono_ms() > until_ms || control_wait_tick(pipeline, WAIT_STEP_MS)))
 			return;

@@ -56,6 +56,7 @@ struct report_context {
 	struct stream_state *stream;
 	struct series_state *series;
 	int64_t arrival_ms;
+	int64_t number_ms; /* as in struct incident */
 	enum status status;
 	struct error *err;
 };
@@ -65,7 +66,8 @@ static void take_report(void *context, enum incident_change change, const struct
 	struct report_context *report = context;
 	struct incident said = *incident;
 
-	(void)change; /* the store knows by the key what is new */
+	if (change == INCIDENT_OPENED && said.kind == INCIDENT_NON_FINITE)
+		said.number_ms = report->number_ms;
 	if (report->status != OK || (said.is_again && report->stream->said))
 		return;
 	said.is_historic = report->stream->said || said.opened_ms < report->arrival_ms - HISTORIC_MS;
@@ -123,7 +125,9 @@ static enum status keep_point(
 enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct point *point, int64_t arrival_ms, struct error *err)
 {
-	struct report_context report = {pipeline, stream, series, arrival_ms, OK, err};
+	bool had_numbers = point->line == NO_LINE && series_has_points(series);
+	struct report_context report = {
+		pipeline, stream, series, arrival_ms, had_numbers ? series->max_ms : 0, OK, err};
 	uint64_t ordinal;
 
 	TRY(consume_expect_by_others(stream, series, point, err));
@@ -519,19 +523,35 @@ bool consume_close_hole(struct stream_state *stream)
 	return is_level;
 }
 
+/* Of what extraction may be behind (--queue-bytes) the half, or what is left of it. */
+static size_t room_to_keep(const struct pipeline *pipeline)
+{
+	size_t most = pipeline->options.queue_bytes, backlog = atomic_load(&pipeline->backlog_bytes);
+
+	if (backlog >= most)
+		return 0;
+	return most - backlog < most / 2 ? most - backlog : most / 2;
+}
+
+/* Once all have extracted it. Slices that are blocks are taken from the journal as they are: their groups are not kept. */
 void group_unref(struct pipeline *pipeline, struct group *group)
 {
+	bool has_blocks = false;
+
 	if (atomic_fetch_sub(&group->refs, 1) != 1)
 		return;
 	atomic_fetch_sub(&pipeline->backlog_bytes, group->bytes);
 	for (size_t i = 0; i < group->count; i++) {
 		definitions_unref(group->definitions[i]);
 		job_unref(group->streams[i]->job);
+		has_blocks = has_blocks || group->slices[i].kind == JOURNAL_BLOCK;
 		buf_done(&group->contents[i]);
 	}
-	buf_done(&group->plain);
-	arena_free(group->arena);
-	mem_free(group);
+	atomic_store(&group->refs, 1);
+	if (has_blocks)
+		kept_group_unref(group);
+	else
+		kept_groups_put(&pipeline->kept_groups, group, room_to_keep(pipeline));
 }
 
 /* With the stream's lock held: what asks for it meanwhile would find no memory either. */

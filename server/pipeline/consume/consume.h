@@ -75,15 +75,25 @@ enum status consume_point_between(struct pipeline *pipeline, struct stream_state
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 
 /*
- * The metric of this series, which has no number yet, had them before ts_ms, and nothing else, in another series of the stream: lines of another form say
- * it, or a tracker tells it. *usual: its last one.
+ * What was said of a series' metric before ts_ms in other series of its stream: lines of another form say it, also those that wait for a tracker or
+ * are passed over beside one, or a tracker tells it. *usual, of numbers: the last one.
  */
-bool consume_find_usual(const struct stream_state *stream, const struct series_state *series, enum role role,
+enum said {
+	SAID_NUMBERS = 1,
+	SAID_PRINTED_NONE = 2, /* a NaN or an infinity that is looked for */
+	SAID_TOLD_NONE = 4, /* the same, by the tracker */
+};
+unsigned consume_said_by_others(const struct stream_state *stream, const struct series_state *series, enum role role,
 	int64_t ts_ms, double *usual);
 /* So its detectors know, when its first value is none. */
 void consume_feed_usual(struct series_state *series, const struct point *point, double usual);
-/* A form of line that comes with a NaN, where others have said the metric of that name with numbers: that is no trainer's first word. Of
- * a form that is only guessed the series has their role from then on. */
+/*
+ * What any line is read by has no role beside a format that is known, nor has what gave way to a tracker's. Where it says no number it is about
+ * what it is called by.
+ */
+enum role consume_role_of_no_number(const struct series_state *series, enum role role);
+/* A form of line that comes with a NaN, where others have said the metric of that name with numbers: that is no trainer's first word. The
+ * series has their role from then on. */
 enum status consume_expect_by_others(const struct stream_state *stream, struct series_state *series,
 	const struct point *point, struct error *err) MUST_CHECK;
 
@@ -139,6 +149,9 @@ enum status held_take_back(struct stream_state *stream, struct series_state *ser
 
 /* It says a step now: what waits of it is due before. */
 void held_end_wait(struct series_state *series);
+
+/* Roles of which a NaN is looked for. */
+bool held_looks_for(enum role role);
 
 /* A value of a metric that the tracker tells makes no point. But a first NaN of a loss or a norm waits, too: the tracker may not be told it. */
 enum status held_pass_over(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,

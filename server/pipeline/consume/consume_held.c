@@ -119,16 +119,22 @@ enum status held_put_alone(const struct pipeline *pipeline, struct stream_state 
 	return OK;
 }
 
-/* The metric was finite: by what was passed over, or will be when what waits is let go; or by lines of another form. */
+/* The metric was finite: by what was passed over, or will be when what waits is let go; or by lines of another form, which have said no NaN yet. */
 static bool has_numbers(
-	const struct stream_state *stream, const struct series_state *series, const struct held_value *value)
+	const struct stream_state *stream, const struct series_state *series, enum role role, int64_t ts_ms)
 {
 	bool has_one = series->has_passed_over;
 	double usual;
 
 	for (size_t i = 0; i < series->held.count && !has_one; i++)
 		has_one = isfinite(series->held.values[i].point.value);
-	return has_one || consume_find_usual(stream, series, value->role, value->point.ts_ms, &usual);
+	unsigned said = consume_said_by_others(stream, series, role, ts_ms, &usual);
+	return has_one ? !(said & SAID_PRINTED_NONE) : said == SAID_NUMBERS;
+}
+
+bool held_looks_for(enum role role)
+{
+	return role == ROLE_LOSS || role == ROLE_EVAL_LOSS || role == ROLE_GRAD_NORM;
 }
 
 /* Once: a NaN stays one. Its metric had been finite, as detectors want it. */
@@ -136,16 +142,16 @@ static bool is_looked_for(const struct pipeline *pipeline, const struct stream_s
 	const struct series_state *series, const struct held_value *value)
 {
 	const struct summary *summary = &series->summary;
-	enum role role = value->role;
+	enum role role = consume_role_of_no_number(series, value->role);
 
 	if (!pipeline->options.tracker_wait_ms || stream->said || series->is_told || stream->held_count >= HELD_MAX)
 		return false;
-	if (role != ROLE_LOSS && role != ROLE_EVAL_LOSS && role != ROLE_GRAD_NORM)
+	if (!held_looks_for(role))
 		return false;
 	for (size_t i = 0; i < series->held.count; i++)
 		if (series->held.values[i].is_told)
 			return false;
-	return !(summary->nan_count + summary->inf_count) && has_numbers(stream, series, value);
+	return !(summary->nan_count + summary->inf_count) && has_numbers(stream, series, role, value->point.ts_ms);
 }
 
 enum status held_pass_over(const struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
@@ -230,7 +236,7 @@ static enum status expect_no_number(const struct stream_state *stream, struct se
 	double usual = series->passed_over;
 
 	if (!series->has_passed_over)
-		(void)!consume_find_usual(stream, series, role, point->ts_ms, &usual);
+		(void)consume_said_by_others(stream, series, role, point->ts_ms, &usual);
 	TRY(consume_give_way(series, false, role, err));
 	consume_feed_usual(series, point, usual);
 	return OK;
@@ -250,7 +256,9 @@ enum status held_take_back(struct stream_state *stream, struct series_state *ser
 static enum status give_no_number(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
 	const struct held_value *value, struct given *given, struct error *err)
 {
-	TRY(expect_no_number(stream, series, &value->point, value->role, err));
+	enum role role = consume_role_of_no_number(series, value->role);
+
+	TRY(expect_no_number(stream, series, &value->point, role, err));
 	return give(pipeline, stream, series, value, given, err);
 }
 

@@ -202,24 +202,58 @@ bool consume_is_told_there(const struct stream_state *stream, const struct extra
 	       told_metrics_have(&job->told, span_from(series->metric), ROLE_OTHER, atomic_load(&job->life));
 }
 
-bool consume_find_usual(const struct stream_state *stream, const struct series_state *series, enum role role,
+/* By its lines that wait, or were passed over: the tracker's points of it may not have come, or are of another stream. */
+static unsigned said_without_points(const struct series_state *other, int64_t ts_ms, double *usual)
+{
+	unsigned said = other->has_passed_over ? SAID_NUMBERS : 0;
+
+	if (said)
+		*usual = other->passed_over;
+	for (size_t i = 0; i < other->held.count; i++) {
+		const struct held_value *value = &other->held.values[i];
+		if (value->point.ts_ms > ts_ms)
+			continue;
+		if (isfinite(value->point.value)) {
+			*usual = value->point.value;
+			said |= SAID_NUMBERS;
+		} else if (said || value->is_told) {
+			said |= SAID_PRINTED_NONE;
+		}
+	}
+	return said;
+}
+
+static unsigned said_by_points(const struct series_state *other, int64_t ts_ms, double *usual)
+{
+	const struct summary *summary = &other->summary;
+	unsigned said = 0;
+
+	if (!series_has_points(other) || other->min_ms > ts_ms)
+		return 0;
+	bool is_looked_for = other->role != ROLE_OTHER || other->has_given_way; /* a rank's, or a first word, is not */
+	if (summary->nan_count + summary->inf_count && (other->is_told || is_looked_for))
+		said |= other->is_told ? SAID_TOLD_NONE : SAID_PRINTED_NONE;
+	if (summary->count) {
+		*usual = summary->last;
+		said |= SAID_NUMBERS;
+	}
+	return said;
+}
+
+unsigned consume_said_by_others(const struct stream_state *stream, const struct series_state *series, enum role role,
 	int64_t ts_ms, double *usual)
 {
-	bool has_one = false;
+	struct span metric = span_from(series->metric);
+	unsigned said = 0;
 
 	for (size_t i = 0; i < stream->series_count; i++) {
 		const struct series_state *other = stream->series[i];
-		const struct summary *summary = &other->summary;
-		if (other == series || !series_has_points(other) || other->min_ms > ts_ms ||
-			!told_metrics_are_one(span_from(series->metric), role, span_from(other->metric), other->role))
+		if (other == series || !told_metrics_are_one(metric, role, span_from(other->metric), other->role))
 			continue;
-		if (summary->nan_count + summary->inf_count)
-			return false; /* it was told there */
-		if (summary->count)
-			*usual = summary->last;
-		has_one |= summary->count > 0;
+		said |= said_without_points(other, ts_ms, usual);
+		said |= said_by_points(other, ts_ms, usual);
 	}
-	return has_one;
+	return said;
 }
 
 static void ignore(void *context, enum incident_change change, const struct incident *incident)
@@ -237,38 +271,39 @@ void consume_feed_usual(struct series_state *series, const struct point *point, 
 	detector_set_feed(series->detectors, series->sealed_points + series->tail_count, &expected, ignore, NULL);
 }
 
-/* What any line is read by has no role beside a format that is known. Where it has no numbers it says what that metric has become. */
-static enum role role_beside_guess(const struct stream_state *stream, const struct series_state *series)
+enum role consume_role_of_no_number(const struct series_state *series, enum role role)
+{
+	struct span name = span_from(series->metric), bare = metric_bare_name(name);
+	bool is_guess = span_equal(span_skip(name, bare.len), SPAN("{preset=\"generic\"}"));
+
+	if (role != ROLE_OTHER || !(is_guess || series->has_given_way))
+		return role;
+	role = role_guess(bare);
+	return held_looks_for(role) ? role : ROLE_OTHER;
+}
+
+/* What is called by its line, as ctc_loss, may be another loss than that of the others. */
+static bool may_be_of_others(const struct series_state *series)
 {
 	struct span name = span_from(series->metric), bare = metric_bare_name(name);
 
-	if (!span_equal(span_skip(name, bare.len), SPAN("{preset=\"generic\"}")))
-		return ROLE_OTHER;
-	for (size_t i = 0; i < stream->series_count; i++) {
-		const struct series_state *other = stream->series[i];
-		if (other->role != ROLE_OTHER && other->summary.count &&
-			span_equal(bare, metric_bare_name(span_from(other->metric))))
-			return other->role;
-	}
-	return ROLE_OTHER;
+	return bare.len < name.len || series->has_given_way || span_find_char(bare, ':') >= 0;
 }
 
 enum status consume_expect_by_others(
 	const struct stream_state *stream, struct series_state *series, const struct point *point, struct error *err)
 {
-	struct span name = span_from(series->metric);
-	bool is_beside = metric_bare_name(name).len < name.len;
-	enum role role = series->role;
+	const struct summary *summary = &series->summary;
 	double usual;
 
-	if (isfinite(point->value) || point->line == NO_LINE || !is_beside)
+	if (isfinite(point->value) || point->line == NO_LINE || summary->nan_count + summary->inf_count ||
+		!may_be_of_others(series))
 		return OK;
-	if (role == ROLE_OTHER)
-		role = role_beside_guess(stream, series);
-	if (role == series->role && series_has_points(series))
+	enum role role = consume_role_of_no_number(series, series->role);
+	if (role == ROLE_OTHER || (role == series->role && series_has_points(series)) ||
+		consume_said_by_others(stream, series, role, point->ts_ms, &usual) != SAID_NUMBERS)
 		return OK;
-	if (!consume_find_usual(stream, series, role, point->ts_ms, &usual))
-		return OK;
+	TRY(consume_give_way(series, false, role, err));
 	TRY(consume_give_role(series, role, err));
 	consume_feed_usual(series, point, usual);
 	return OK;

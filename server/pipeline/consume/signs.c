@@ -7,13 +7,17 @@
 #include "fleet/nccl_work.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/alert/incidents.h"
+#include "pipeline/jobs/life_run.h"
 #include "pipeline/life/life.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
 #include "state/pipeline_state.h"
 #include "state/streams/sign_cuts.h"
+#include "store/carry.h"
 #include "store/jobs.h"
+
+enum { NAMED_AT_ONCE_STREAMS = 64 };
 
 /* ---- to the writer ---- */
 
@@ -36,6 +40,25 @@ static void telling_free(struct telling *telling)
 	mem_free(telling);
 }
 
+/*
+ * The job's end may have been told before its last lines. What it is named by is looked for in all of its streams: of many of them not
+ * here for each line, as a thousand may say at once why they ended.
+ */
+static enum status name_end(struct telling *telling, struct store_tx *tx, struct job_row *job, struct error *err)
+{
+	struct stream_row beyond;
+
+	TRY(store_read_stream_after(
+		store_tx_reader(tx), telling->said_arena, job->job_id, NAMED_AT_ONCE_STREAMS, &beyond, err));
+	if (beyond.stream_id) {
+		life_name_end_soon(telling->pipeline, telling->stream->job);
+		return OK;
+	}
+	telling->life =
+		(struct life){.pipeline = telling->pipeline, .arena = telling->said_arena, .now_ms = clock_wall_ms()};
+	return life_write(&telling->life, tx, job, true, err);
+}
+
 static enum status write_telling(void *context, struct store_tx *tx, struct error *err)
 {
 	struct telling *telling = context;
@@ -52,11 +75,7 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), telling->said_arena, telling->stream->job->job_id, &job, err));
 	TRY(fault_write(telling->pipeline, tx, telling->said_arena, &job, &telling->stretch, &telling->said, err));
-	if (!span_equal(job.status, SPAN("Failed")))
-		return OK;
-	telling->life =
-		(struct life){.pipeline = telling->pipeline, .arena = telling->said_arena, .now_ms = clock_wall_ms()};
-	return life_write(&telling->life, tx, &job, true, err); /* its end may have been told before its last lines */
+	return span_equal(job.status, SPAN("Failed")) ? name_end(telling, tx, &job, err) : OK;
 }
 
 /* More lines may have come meanwhile. */

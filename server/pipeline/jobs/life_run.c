@@ -13,11 +13,17 @@
 
 enum { LOOK_MAX = 256 }; /* in one round */
 
+enum ending_kind {
+	ENDING_STOP, /* it was asked to stop, and is heard no more */
+	ENDING_ANEW, /* its history is made anew, as after an upgrade */
+	ENDING_NAMED, /* a fault was told of it behind its failure */
+};
+
 struct ending {
 	struct life life;
 	int64_t job_id;
 	int64_t alive_ms;
-	bool is_stop; /* else its history is made anew, as after an upgrade */
+	enum ending_kind kind;
 };
 
 /* It was alive when it said its last, by its own times: what was delivered late is no later life. And when it was asked. */
@@ -43,17 +49,19 @@ static enum status write_ending(void *context, struct store_tx *tx, struct error
 	struct job_row row;
 
 	ending->life.failed = (struct job_failed_incident){0};
-	if (!ending->is_stop)
+	if (ending->kind == ENDING_ANEW)
 		TRY(store_settle_told_anew(tx, ending->job_id, err));
 	enum status status = store_read_job_by_id(store_tx_reader(tx), ending->life.arena, ending->job_id, &row, err);
 	if (status == ERR_NOT_FOUND)
 		return OK;
 	TRY(status);
-	if (ending->is_stop && !span_equal(row.status, SPAN("Stopping")))
+	if (ending->kind == ENDING_STOP && !span_equal(row.status, SPAN("Stopping")))
 		return OK; /* it was heard meanwhile */
-	if (ending->is_stop)
+	if (ending->kind == ENDING_NAMED && !span_equal(row.status, SPAN("Failed")))
+		return OK;
+	if (ending->kind == ENDING_STOP)
 		TRY(put_stop(ending, tx, &row, err));
-	return life_write(&ending->life, tx, &row, false, err);
+	return life_write(&ending->life, tx, &row, ending->kind == ENDING_NAMED, err);
 }
 
 static void say_ended(void *context)
@@ -63,13 +71,13 @@ static void say_ended(void *context)
 	life_say(&ending->life);
 }
 
-static enum status end(struct pipeline *pipeline, struct arena *arena, int64_t job_id, int64_t alive_ms, bool is_stop,
-	struct error *err)
+static enum status end(struct pipeline *pipeline, struct arena *arena, int64_t job_id, int64_t alive_ms,
+	enum ending_kind kind, struct error *err)
 {
 	struct ending ending = {.life = {.pipeline = pipeline, .arena = arena, .now_ms = clock_wall_ms()},
 		.job_id = job_id,
 		.alive_ms = alive_ms,
-		.is_stop = is_stop};
+		.kind = kind};
 
 	return writer_execute_then(pipeline, write_ending, say_ended, &ending, err);
 }
@@ -116,7 +124,7 @@ static enum status look_at(struct pipeline *pipeline, struct store_reader *reade
 	since_ms = lease_ms > since_ms ? lease_ms : since_ms;
 	if (now_ms - since_ms < options->stop_after_ms)
 		return OK;
-	return end(pipeline, arena, job_id, heard.alive_ms, true, err);
+	return end(pipeline, arena, job_id, heard.alive_ms, ENDING_STOP, err);
 }
 
 /* ---- ends that nobody dated ---- */
@@ -131,16 +139,42 @@ enum status life_date_ends(struct pipeline *pipeline, struct store_reader *reade
 		return OK;
 	if (!(arena = arena_new()))
 		return error_no_memory(err);
-	return end(pipeline, arena, job_id, 0, false, err);
+	return end(pipeline, arena, job_id, 0, ENDING_ANEW, err);
 }
 
-/* ---- what an upgrade left ---- */
+/* ---- what an upgrade left, or was told behind the end ---- */
 
-static enum status renew(struct pipeline *pipeline, int64_t job_id, struct error *err)
+static enum status renew(struct pipeline *pipeline, int64_t job_id, enum ending_kind kind, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 
-	return arena ? end(pipeline, arena, job_id, 0, false, err) : error_no_memory(err);
+	return arena ? end(pipeline, arena, job_id, 0, kind, err) : error_no_memory(err);
+}
+
+void life_name_end_soon(struct pipeline *pipeline, struct job_state *job)
+{
+	atomic_store(&job->is_end_due, true); /* first: who takes the other's mark sees this one */
+	atomic_store(&pipeline->ends_due, true);
+}
+
+void life_name_ends(struct pipeline *pipeline)
+{
+	AUTO_MEM struct job_state **jobs = NULL;
+	struct error err;
+	size_t count = 0;
+
+	if (!atomic_exchange(&pipeline->ends_due, false))
+		return;
+	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
+		atomic_store(&pipeline->ends_due, true); /* out of memory: the next round tries again */
+	for (size_t i = 0; i < count; i++) {
+		if (atomic_exchange(&jobs[i]->is_end_due, false) &&
+			renew(pipeline, jobs[i]->job_id, ENDING_NAMED, &err) != OK) {
+			life_name_end_soon(pipeline, jobs[i]);
+			log_line(LOG_WARNING, "life_failed", "error=\"%s\"", err.text);
+		}
+		job_unref(jobs[i]);
+	}
 }
 
 void life_run(struct pipeline *pipeline, struct store_reader *reader)
@@ -158,7 +192,8 @@ void life_run(struct pipeline *pipeline, struct store_reader *reader)
 	for (size_t i = 0; i < stopping_count + anew_count; i++) {
 		bool is_stop = i < stopping_count;
 		int64_t job_id = is_stop ? stopping[i] : anew[i - stopping_count];
-		enum status status = is_stop ? look_at(pipeline, reader, job_id, &err) : renew(pipeline, job_id, &err);
+		enum status status =
+			is_stop ? look_at(pipeline, reader, job_id, &err) : renew(pipeline, job_id, ENDING_ANEW, &err);
 		if (status != OK && status != ERR_UNAVAILABLE && status != ERR_NOT_FOUND)
 			log_line(LOG_WARNING, "life_failed", "error=\"%s\"", err.text);
 	}

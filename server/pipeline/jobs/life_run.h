@@ -10,6 +10,13 @@ struct pipeline;
 struct store_reader;
 
 void life_run(struct pipeline *pipeline, struct store_reader *reader);
+/*
+ * The failure of a job of many streams is named anew, once for all faults that were told behind it since. Any thread says that it is due,
+ * in the transaction that knows the fault: until it is done the job's lines are not sealed, so that a crash forgets none.
+ */
+struct job_state;
+void life_name_end_soon(struct pipeline *pipeline, struct job_state *job);
+void life_name_ends(struct pipeline *pipeline);
 /* What lines and points span was counted anew, and with it when an end was that nobody dated. */
 enum status life_date_ends(
 	struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err) MUST_CHECK;

@@ -13,6 +13,8 @@
 #include "state/pipeline_state.h"
 #include "store/job_facts.h"
 
+#include <stdlib.h>
+
 /* Read again at each flush up to here; beyond, when a quarter has come since, so that a point is read a few times in all. */
 enum { SMALL_POINTS = 20000, COUNT_BITS = 40, MARK_BITS = 63 };
 
@@ -94,35 +96,71 @@ static enum status rank_metric(struct pipeline *pipeline, struct store_reader *r
 struct put {
 	struct pipeline *pipeline;
 	struct job_state *job;
-	const struct ranking_row *row;
+	const struct ranking_row *rows;
+	size_t count;
 };
 
-static enum status write_ranking(void *context, struct store_tx *tx, struct error *err)
+static enum status write_rankings(void *context, struct store_tx *tx, struct error *err)
 {
 	const struct put *put = context;
 	bool is_gone;
 
 	TRY(control_check_job_gone(put->pipeline, tx, put->job, &is_gone, err));
-	return is_gone ? OK : store_put_ranking(tx, put->job->job_id, put->row, err);
+	for (size_t i = 0; i < put->count && !is_gone; i++)
+		TRY(store_put_ranking(tx, put->job->job_id, &put->rows[i], err));
+	return OK;
 }
 
-enum status rank_job(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
-	const struct summary_row *rows, size_t count, bool has_ended, int64_t until_ms, struct error *err)
+static int by_metric(const void *metric, const void *row)
 {
-	struct ranking_row ranking;
-	uint64_t ranked_mark;
+	return span_compare(*(const struct span *)metric, ((const struct ranking_row *)row)->metric);
+}
 
+/* 0: it was never ranked. */
+static uint64_t mark_in(const struct ranking_row *ranked, size_t count, struct span metric)
+{
+	const struct ranking_row *row = count ? bsearch(&metric, ranked, count, sizeof *ranked, by_metric) : NULL;
+
+	return row ? row->mark : 0;
+}
+
+/* Those whose points have changed since they were ranked. What is left when the time is up is the next flush's. */
+static enum status rank_metrics(struct pipeline *pipeline, struct store_reader *reader, const struct summary_row *rows,
+	size_t count, bool has_ended, int64_t until_ms, struct arena *arena, struct put *out, struct error *err)
+{
+	struct ranking_row *ranked, *made = arena_alloc(arena, (count + 1) * sizeof *made);
+	struct job_state *job = out->job;
+	size_t ranked_count;
+
+	if (!made)
+		return error_no_memory(err);
+	TRY(store_read_rankings(reader, arena, job->job_id, &ranked, &ranked_count, err));
+	out->rows = made;
 	for (size_t i = 0; i < count && !atomic_load(&job->is_deleted); i++) {
-		TRY(store_read_ranked_mark(reader, job->job_id, rows[i].metric, &ranked_mark, err));
-		if (!is_due(ranked_mark, mark_of(&rows[i].summary), has_ended))
+		uint64_t mark = mark_in(ranked, ranked_count, rows[i].metric);
+		if (!is_due(mark, mark_of(&rows[i].summary), has_ended))
 			continue;
 		if (clock_mono_ms() > until_ms) {
 			atomic_store(&job->is_summary_dirty, true);
 			return OK;
 		}
-		TRY(rank_metric(pipeline, reader, job, &rows[i], &ranking, err));
-		struct put put = {pipeline, job, &ranking};
-		TRY(writer_execute(pipeline, write_ranking, &put, err));
+		TRY(rank_metric(pipeline, reader, job, &rows[i], &made[out->count], err));
+		out->count++;
 	}
 	return OK;
+}
+
+enum status rank_job(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
+	const struct summary_row *rows, size_t count, bool has_ended, int64_t until_ms, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct put put = {.pipeline = pipeline, .job = job};
+
+	if (!arena)
+		return error_no_memory(err);
+	enum status status = rank_metrics(pipeline, reader, rows, count, has_ended, until_ms, arena, &put, err);
+	/* Also those before one that cannot be read. In one transaction: with a commit each, 900 metrics wait longer than they work. */
+	if (put.count)
+		TRY(writer_execute(pipeline, write_rankings, &put, status == OK ? err : NULL));
+	return status;
 }

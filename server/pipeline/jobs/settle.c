@@ -42,7 +42,7 @@ void settle_end(struct pipeline *pipeline, struct job_state *job)
 static bool is_settled(struct job_state *job)
 {
 	struct stream_state *stream;
-	bool is = !atomic_load(&job->is_summary_dirty);
+	bool is = !atomic_load(&job->is_summary_dirty) && !atomic_load(&job->is_end_due);
 
 	for (size_t i = 0; is && (stream = job_stream_at(job, i)); i++) {
 		pthread_mutex_lock(&stream->mutex);

@@ -38,8 +38,8 @@ static enum status write_document(struct span old, const struct adoption *asked,
 }
 
 /*
- * A run that begins when the job's own is over, and well, is the next one of a script that trains several times: what is printed from then on is
- * of that. One that had failed may be the same training, started anew.
+ * A run that begins, or goes on, when the job's own is over, and well, is the next one of a script that trains several times: what is printed from
+ * then on is of that. One that had failed may be the same training, started anew.
  */
 static void lend_log(struct tracked_run_row *run, int64_t start_ms)
 {
@@ -52,17 +52,24 @@ static void lend_log(struct tracked_run_row *run, int64_t start_ms)
 	run->log_lent_runs = is_lent ? run->log_lent_runs + 1 : 1;
 }
 
-static bool share_log(struct tracked_run_row *run, const struct adoption *asked)
+/* Who began or went on at that time tells what the log prints. */
+static void end_alone(struct tracked_run_row *run, int64_t start_ms)
+{
+	if (!run->log_alone_until_ms)
+		run->log_alone_until_ms = start_ms;
+}
+
+static bool share_log(struct tracked_run_row *run, int64_t start_ms)
 {
 	bool is_next = span_equal(run->status, TRACKED_FINISHED);
 
 	if (run->log_is_shared && !is_next)
 		return false;
+	end_alone(run, start_ms);
 	if (is_next)
-		lend_log(run, asked->start_ms);
-	if (!run->log_is_shared)
-		run->log_alone_until_ms = run->log_alone_until_ms ? run->log_alone_until_ms : asked->start_ms;
-	run->log_is_shared = true;
+		lend_log(run, start_ms);
+	else
+		run->log_is_shared = true;
 	return true;
 }
 
@@ -83,7 +90,7 @@ enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct
 	status = store_read_run_of_job(reader, arena, out->row.job_id, &run, err);
 	struct tracked_run_row before = run;
 	out->is_within = status == OK && (!out->row.ended_ms || asked->start_ms <= out->row.ended_ms);
-	if (out->is_within && share_log(&run, asked)) {
+	if (out->is_within && share_log(&run, asked->start_ms)) {
 		out->before = before;
 		out->shared = run;
 		status = store_put_tracked_run(tx, &run, err);
@@ -97,29 +104,55 @@ enum status run_adopt_job(struct store_tx *tx, struct arena *arena, const struct
 	return pools_put_job(tx, &out->row, err);
 }
 
-enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job,
-	const struct tracked_run_row *ended, struct lending *out, struct error *err)
+/* The run of the job that is billed for this one's time: job_id 0 where there is none. */
+static enum status find_owner(struct store_reader *reader, struct arena *arena, const struct job_row *job,
+	struct job_row *owner, struct tracked_run_row *run, struct error *err)
 {
-	struct store_reader *reader = store_tx_reader(tx);
 	AUTO(json) document = NULL;
+
+	*run = (struct tracked_run_row){0};
+	TRY(json_parse(&document, job->document, err));
+	struct span name = tracked_billed_in(document);
+	enum status status = name.len ? store_read_job(reader, arena, name, owner, err) : ERR_NOT_FOUND;
+	if (status == OK && check_team(owner->team, owner->name, job->team, NULL) != OK)
+		return OK; /* a tag that a client made up */
+	if (status == OK)
+		status = store_read_run_of_job(reader, arena, owner->job_id, run, err);
+	return status == ERR_NOT_FOUND ? OK : status;
+}
+
+enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job, int64_t begun_ms,
+	int64_t end_ms, struct lending *out, struct error *err)
+{
 	struct tracked_run_row run;
 	struct job_row owner;
 
 	*out = (struct lending){0};
-	TRY(json_parse(&document, job->document, err));
-	struct span name = tracked_billed_in(document);
-	enum status status = name.len ? store_read_job(reader, arena, name, &owner, err) : ERR_NOT_FOUND;
-	if (status == OK && check_team(owner.team, owner.name, job->team, NULL) != OK)
-		return OK; /* a tag that a client made up */
-	if (status == OK)
-		status = store_read_run_of_job(reader, arena, owner.job_id, &run, err);
-	if (status != OK)
-		return status == ERR_NOT_FOUND ? OK : status;
-	if (!run.log_lent_ms || run.log_lent_until_ms || ended->start_ms < run.log_lent_ms)
+	TRY(find_owner(store_tx_reader(tx), arena, job, &owner, &run, err));
+	if (!run.log_lent_ms || run.log_lent_until_ms || begun_ms < run.end_ms)
 		return OK;
 	*out = (struct lending){.job = owner.name, .before = run, .run = run};
 	out->run.log_lent_runs -= out->run.log_lent_runs > 0;
-	if (!out->run.log_lent_runs)
-		out->run.log_lent_until_ms = ended->end_ms > run.log_lent_ms ? ended->end_ms : run.log_lent_ms;
+	if (!out->run.log_lent_runs) {
+		out->run.log_lent_until_ms = end_ms > run.log_lent_ms ? end_ms : run.log_lent_ms;
+		out->run.log_alone_ms = run.log_is_shared ? run.log_alone_ms : out->run.log_lent_until_ms;
+		out->run.log_alone_until_ms = run.log_is_shared ? run.log_alone_until_ms : 0;
+	}
+	return store_put_tracked_run(tx, &out->run, err);
+}
+
+enum status run_lend_log_again(struct store_tx *tx, struct arena *arena, const struct job_row *job, struct span shipped,
+	int64_t resumed_ms, struct lending *out, struct error *err)
+{
+	struct tracked_run_row run;
+	struct job_row owner;
+
+	*out = (struct lending){0};
+	TRY(find_owner(store_tx_reader(tx), arena, job, &owner, &run, err));
+	if (!run.job_id || !span_equal(owner.name, shipped) || !span_equal(run.status, TRACKED_FINISHED) ||
+		(owner.ended_ms && resumed_ms > owner.ended_ms))
+		return OK;
+	*out = (struct lending){.job = owner.name, .before = run, .run = run};
+	(void)share_log(&out->run, resumed_ms);
 	return store_put_tracked_run(tx, &out->run, err);
 }

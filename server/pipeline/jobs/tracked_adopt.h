@@ -35,6 +35,12 @@ struct lending {
 	struct span job;
 	struct tracked_run_row before, run;
 };
-/* A later run of a training has ended, as its row says: what its log says from then on is of the log's job again, once none of them is open. */
-enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job,
-	const struct tracked_run_row *ended, struct lending *out, struct error *err) MUST_CHECK;
+/*
+ * A later run of a training has ended, which last began or went on at begun_ms: what the log says from then on is of the log's job again, once none
+ * of them is open, and nobody else tells it.
+ */
+enum status run_give_log_back(struct store_tx *tx, struct arena *arena, const struct job_row *job, int64_t begun_ms,
+	int64_t end_ms, struct lending *out, struct error *err) MUST_CHECK;
+/* One goes on under the sm-ship of that job: the log is lent as to one that begins. */
+enum status run_lend_log_again(struct store_tx *tx, struct arena *arena, const struct job_row *job, struct span shipped,
+	int64_t resumed_ms, struct lending *out, struct error *err) MUST_CHECK;

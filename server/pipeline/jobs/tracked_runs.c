@@ -254,7 +254,7 @@ struct changing {
 	struct run_change *asked;
 	struct buf document; /* as it has become; empty: as it was */
 	struct tracked_run_row before; /* its row; job_id 0: not read yet */
-	struct lending lending; /* that ends with it */
+	struct lending lending; /* that begins or ends with it */
 	int64_t job_id;
 	struct life life;
 	struct job_transition transition; /* with a status */
@@ -301,7 +301,7 @@ static void change_log(struct tracked_run_row *run, const struct run_change *ask
 
 	if (run->log_lent_ms && !run->log_lent_until_ms && goes_on(asked))
 		run->log_lent_until_ms = resumed_ms;
-	if (asked->leaves_log && !run->log_is_shared) {
+	if (asked->leaves_log && !run->log_is_shared && !run->log_lent_runs) {
 		run->log_alone_ms = asked->end_ms;
 		run->log_alone_until_ms = 0;
 	} else if (run->log_alone_ms && !run->log_alone_until_ms) {
@@ -331,7 +331,7 @@ static enum status bill_alone(
 	AUTO(json) parsed = NULL;
 	AUTO_DONE(buf) text = BUF_INIT(DOCUMENT_MAX_BYTES);
 
-	if (!goes_on(asked) || asked->is_relayed)
+	if (!goes_on(asked) || asked->relayed_by.len)
 		return OK;
 	TRY(json_parse(&parsed, *document, err));
 	if (!tracked_billed_in(parsed).len || !json_get(parsed, TRACKED_BILLED))
@@ -481,6 +481,23 @@ static enum status place(struct changing *changing, struct store_tx *tx, const s
 	return OK;
 }
 
+/* Of a later run of the training: its log is of that while it goes on. */
+static enum status change_lending(struct changing *changing, struct store_tx *tx, const struct job_row *row,
+	const struct tracked_run_row *run, struct error *err)
+{
+	const struct run_change *asked = changing->asked;
+	bool was_open = span_equal(changing->before.status, TRACKED_RUNNING);
+	int64_t begun_ms = changing->begun.start_ms > run->start_ms ? changing->begun.start_ms : run->start_ms;
+
+	changing->lending = (struct lending){0};
+	if (phase_is_final(asked->secondary) && was_open)
+		return run_give_log_back(tx, changing->arena, row, begun_ms, run->end_ms, &changing->lending, err);
+	if (changing->resumed_ms && goes_on(asked) && asked->relayed_by.len && !was_open)
+		return run_lend_log_again(
+			tx, changing->arena, row, asked->relayed_by, changing->resumed_ms, &changing->lending, err);
+	return OK;
+}
+
 static enum status write_change(void *context, struct store_tx *tx, struct error *err)
 {
 	struct changing *changing = context;
@@ -502,9 +519,7 @@ static enum status write_change(void *context, struct store_tx *tx, struct error
 	TRY(change_row(changing, tx, &run, err));
 	TRY(change_document(changing, tx, &row, err));
 	note_log(changing->pipeline, &run);
-	changing->lending = (struct lending){0};
-	if (phase_is_final(changing->asked->secondary) && span_equal(changing->before.status, TRACKED_RUNNING))
-		TRY(run_give_log_back(tx, changing->arena, &row, &run, &changing->lending, err));
+	TRY(change_lending(changing, tx, &row, &run, err));
 	if (changing->lending.job.len)
 		note_log(changing->pipeline, &changing->lending.run);
 	return OK;

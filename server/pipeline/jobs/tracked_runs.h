@@ -51,7 +51,8 @@ struct run_change {
 	const struct span *inputs; /* JSON values that are added to its inputs, unless they are there */
 	size_t input_count;
 	struct span secondary; /* the job's status that goes with it; "": none */
-	bool is_relayed; /* said under sm-ship, whose job is billed for that time */
+	struct span
+		relayed_by; /* the job of the sm-ship under which it was said, which is billed for that time; "": none */
 	bool may_outlive; /* with end_ms: several processes may end the run, and what it logged behind an earlier end says that it went on */
 	bool leaves_log; /* with an end: the training goes on, and its log with it */
 	struct span reason; /* of a failure */

@@ -1,6 +1,7 @@
 #include "pipeline/life/fault_window.h"
 
 #include "read/charts/place_read.h"
+#include "store/faults.h"
 
 enum status fault_window_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, const struct history *history, int64_t at_ms, struct fault_window *out,
@@ -11,7 +12,7 @@ enum status fault_window_read(struct pipeline *pipeline, struct store_reader *re
 	bool may_be;
 
 	*out = (struct fault_window){began_ms, INT64_MIN, at_ms + FAULT_AFTER_MS};
-	TRY(known_fault_may_be(reader, arena, row->job_id, out->to_ms, &may_be, err));
+	TRY(store_has_hit_until(reader, row->job_id, out->to_ms, &may_be, err));
 	if (!may_be)
 		return OK;
 	enum status status = worked_read(pipeline, reader, arena, row->name, history, at_ms, &worked, err);

@@ -36,7 +36,8 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 
 	bool has_news =
 		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
-	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole || stream->held_count)
+	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole || stream->held_count ||
+		atomic_load(&stream->job->is_end_due))
 		return false;
 	if (atomic_load(&stream->job->settling) != SETTLE_NOT)
 		return true;
@@ -287,6 +288,7 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 	if (status == OK)
 		status = seal_units(seal, err);
 	store_reader_ahead_drop(reader);
+	seal_free_rows(seal);
 	for (size_t i = 0; i < seal->count; i++) {
 		buf_done(&seal->units[i].state);
 		seal_free_text(&seal->units[i]);

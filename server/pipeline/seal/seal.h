@@ -47,6 +47,13 @@ struct unit {
 	size_t chunk_count;
 };
 
+/* Of the journal, with lines of these streams. */
+struct journal_row {
+	uint64_t seq;
+	uint64_t text_bytes; /* of what is wanted of it */
+	struct group *kept; /* counted; NULL: it is to be read */
+};
+
 struct seal {
 	struct pipeline *pipeline;
 	struct store_reader *reader;
@@ -54,6 +61,8 @@ struct seal {
 	struct arena *arena; /* everything of this run */
 	struct unit units[UNITS_MAX];
 	size_t count;
+	struct journal_row *rows; /* collected lines lie in those that are kept */
+	size_t row_count;
 	size_t text_bytes;
 	size_t due_bytes; /* streams with so much text are due */
 	uint64_t due_seq; /* streams with lines of this commit or an older one are due; 0: only what is large */
@@ -70,6 +79,7 @@ enum status seal_make_blocks(struct seal *seal, struct error *err) MUST_CHECK; /
 enum status seal_write_blocks(const struct unit *unit, struct store_tx *tx, struct error *err) MUST_CHECK;
 void seal_drop_ranges(const struct unit *unit); /* after the commit, under the stream's lock */
 void seal_free_text(struct unit *unit);
+void seal_free_rows(struct seal *seal);
 
 /* ---- seal_chunks.c: points ---- */
 bool seal_copy_series(struct seal *seal, struct unit *unit); /* under the stream's lock */

@@ -227,7 +227,7 @@ static enum status fill_gap(struct seal *seal, struct unit *unit, uint64_t upto,
 }
 
 static enum status add_slice_lines(
-	struct seal *seal, struct unit *unit, const struct journal_slice *slice, struct error *err)
+	struct seal *seal, struct unit *unit, const struct journal_slice *slice, bool is_kept, struct error *err)
 {
 	struct journal_cursor cursor = journal_lines(slice);
 	struct line line;
@@ -236,7 +236,7 @@ static enum status add_slice_lines(
 		if (number < unit->text_line)
 			continue;
 		line.ts_ms = line_effective_ms(&line, slice->arrival_ms);
-		line.text = arena_copy(seal->arena, line.text);
+		line.text = is_kept ? line.text : arena_copy(seal->arena, line.text);
 		if (!line.text.ptr)
 			return error_no_memory(err);
 		TRY(add_line(unit, &line, err));
@@ -273,7 +273,8 @@ static enum status add_slice_block(
 	return OK;
 }
 
-static enum status take_slice(struct seal *seal, struct unit *unit, struct journal_slice *slice, struct error *err)
+static enum status take_slice(
+	struct seal *seal, struct unit *unit, struct journal_slice *slice, bool is_kept, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(SIZE_MAX / 2);
 	struct error damage;
@@ -286,14 +287,14 @@ static enum status take_slice(struct seal *seal, struct unit *unit, struct journ
 	TRY(fill_gap(seal, unit, slice->first_line, slice->arrival_ms, err));
 	if (slice->kind == JOURNAL_BLOCK && slice->first_line == unit->text_line)
 		return add_slice_block(seal, unit, slice, err);
-	enum status status = journal_open_slice(slice, seal->zstd, &text, &damage);
+	enum status status = is_kept ? OK : journal_open_slice(slice, seal->zstd, &text, &damage);
 	if (status == ERR_INVALID)
 		return OK; /* what follows finds the gap */
 	if (status != OK) {
 		*err = damage;
 		return status;
 	}
-	return add_slice_lines(seal, unit, slice, err);
+	return add_slice_lines(seal, unit, slice, is_kept, err);
 }
 
 static struct unit *find_unit(struct unit **sorted, size_t count, const struct journal_slice *slice)
@@ -314,10 +315,17 @@ static struct unit *find_unit(struct unit **sorted, size_t count, const struct j
 	return NULL;
 }
 
-struct journal_row {
-	uint64_t seq;
-	uint64_t text_bytes; /* of what is wanted of it */
-};
+static enum status take_slices(struct seal *seal, struct unit **sorted, const struct journal_slice *slices,
+	size_t count, bool is_kept, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct journal_slice slice = slices[i];
+		struct unit *unit = find_unit(sorted, seal->count, &slice);
+		if (unit)
+			TRY(take_slice(seal, unit, &slice, is_kept, err));
+	}
+	return OK;
+}
 
 static enum status read_row(struct seal *seal, struct unit **sorted, uint64_t seq, struct error *err)
 {
@@ -336,12 +344,7 @@ static enum status read_row(struct seal *seal, struct unit **sorted, uint64_t se
 		log_line(LOG_ERROR, "journal_damaged", "seq=%llu error=\"%s\"", (unsigned long long)seq, err->text);
 		return OK;
 	}
-	for (size_t i = 0; i < count && status == OK; i++) {
-		struct unit *unit = find_unit(sorted, seal->count, &slices[i]);
-		if (unit)
-			status = take_slice(seal, unit, &slices[i], err);
-	}
-	return status;
+	return status == OK ? take_slices(seal, sorted, slices, count, false, err) : status;
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -372,6 +375,8 @@ static enum status ask_rows(
 	if (!store_reader_ahead_begin(seal->reader, AHEAD_STOP))
 		return OK;
 	for (*end = 0; *end < count && *end < ASK_ROWS && bytes < ASK_BYTES; ++*end) {
+		if (rows[*end].kept)
+			continue;
 		(void)!store_read_journal(seal->reader, seal->arena, rows[*end].seq, &record, NULL);
 		bytes += rows[*end].text_bytes;
 	}
@@ -385,8 +390,8 @@ static size_t list_rows(const struct seal *seal, struct journal_row *rows)
 
 	for (size_t i = 0; i < seal->count; i++)
 		for (size_t j = 0; j < seal->units[i].range_count; j++)
-			rows[count++] =
-				(struct journal_row){seal->units[i].ranges[j].seq, seal->units[i].ranges[j].text_bytes};
+			rows[count++] = (struct journal_row){
+				seal->units[i].ranges[j].seq, seal->units[i].ranges[j].text_bytes, NULL};
 	qsort(rows, count, sizeof *rows, compare_rows);
 	for (size_t i = 0; i < count; i++)
 		if (kept && rows[kept - 1].seq == rows[i].seq)
@@ -396,24 +401,49 @@ static size_t list_rows(const struct seal *seal, struct journal_row *rows)
 	return kept;
 }
 
-static enum status read_rows(struct seal *seal, struct error *err)
+/* What the writer and the extraction have left in RAM is not read again. */
+static enum status find_rows(struct seal *seal, struct error *err)
 {
-	struct unit **sorted = arena_alloc(seal->arena, seal->count * sizeof(struct unit *));
 	size_t count = 0;
 
 	for (size_t i = 0; i < seal->count; i++)
 		count += seal->units[i].range_count;
-	struct journal_row *rows = arena_alloc(seal->arena, count * sizeof *rows);
-	if (!rows || !sorted)
+	seal->rows = arena_alloc(seal->arena, count * sizeof *seal->rows);
+	if (!seal->rows)
+		return error_no_memory(err);
+	seal->row_count = list_rows(seal, seal->rows);
+	for (size_t i = 0; i < seal->row_count; i++)
+		seal->rows[i].kept = kept_groups_find(&seal->pipeline->kept_groups, seal->rows[i].seq);
+	return OK;
+}
+
+void seal_free_rows(struct seal *seal)
+{
+	for (size_t i = 0; i < seal->row_count; i++)
+		kept_group_unref(seal->rows[i].kept);
+	seal->row_count = 0;
+}
+
+static enum status take_row(struct seal *seal, struct unit **sorted, const struct journal_row *row, struct error *err)
+{
+	return row->kept ? take_slices(seal, sorted, row->kept->slices, row->kept->count, true, err)
+			 : read_row(seal, sorted, row->seq, err);
+}
+
+static enum status read_rows(struct seal *seal, struct error *err)
+{
+	struct unit **sorted = arena_alloc(seal->arena, seal->count * sizeof(struct unit *));
+
+	if (!sorted)
 		return error_no_memory(err);
 	for (size_t i = 0; i < seal->count; i++)
 		sorted[i] = &seal->units[i];
 	qsort(sorted, seal->count, sizeof(struct unit *), compare_units);
-	count = list_rows(seal, rows);
-	for (size_t at = 0, some; at < count; at += some) {
-		TRY(ask_rows(seal, rows + at, count - at, &some, err));
+	TRY(find_rows(seal, err));
+	for (size_t at = 0, some; at < seal->row_count; at += some) {
+		TRY(ask_rows(seal, seal->rows + at, seal->row_count - at, &some, err));
 		for (size_t i = 0; i < some; i++)
-			TRY(read_row(seal, sorted, rows[at + i].seq, err));
+			TRY(take_row(seal, sorted, &seal->rows[at + i], err));
 	}
 	store_reader_ahead_drop(seal->reader);
 	return OK;

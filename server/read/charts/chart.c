@@ -151,11 +151,12 @@ static enum status each_point(struct points_walk *walk, struct arena *arena, str
 			const struct series_view *series = &view->streams[i].series[j];
 			if (!may_have_points(walk, series))
 				continue;
-			if (!points) {
+			if (series->sealed_points &&
+				!points) { /* else it has no chunk: the ranking asks for many such */
 				points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *points);
 				walk->zstd = zstd = zstd_new();
 			}
-			if (!points || !zstd)
+			if (series->sealed_points && (!points || !zstd))
 				return error_no_memory(err);
 			TRY(points_walk_series(walk, &view->streams[i], series, 0, points, err));
 		}

@@ -232,6 +232,7 @@ struct job_state {
 	atomic_int_fast64_t signed_ms, awaited_ms, awaited_to_ms, presumed_ms, gap_from_ms, gap_to_ms;
 	atomic_int_fast64_t halts_to_ms; /* of an earlier one its stored log is asked (halts.h) */
 	atomic_bool is_halt_due; /* it is, with the next summary; at a start: before it that was perhaps left undone */
+	atomic_bool is_end_due; /* a fault was told of it behind its failure, which is to be named anew (life_run.h) */
 	atomic_bool is_over; /* its last status is an end */
 	atomic_llong over_ms; /* of which time; INT64_MAX: it is not */
 	atomic_bool is_tracked; /* a tracker's run is in it */

@@ -47,6 +47,43 @@ TEST(span_find_places)
 	CHECK_INT(span_find_char(nothing, 'd'), -1);
 }
 
+static ptrdiff_t find_plainly(struct span s, struct span needle)
+{
+	for (size_t at = 0; at + needle.len <= s.len; at++)
+		if (memcmp(s.ptr + at, needle.ptr, needle.len) == 0)
+			return (ptrdiff_t)at;
+	return -1;
+}
+
+/* Of two letters, so that much of the needle is nearly everywhere; each in a block of its own, so that a byte too far is seen. */
+static char *text_of_two_letters(unsigned *seed, size_t len)
+{
+	char *text = malloc(len ? len : 1);
+
+	for (size_t i = 0; i < len; i++) {
+		*seed = *seed * 1103515245 + 12345;
+		text[i] = "aaab"[*seed >> 16 & 3];
+	}
+	return text;
+}
+
+TEST(span_find_is_the_first_place_at_every_length)
+{
+	unsigned seed = 1;
+
+	for (size_t len = 0; len < 100; len++)
+		for (size_t needle_len = 1; needle_len <= 40; needle_len++) {
+			char *text = text_of_two_letters(&seed, len);
+			char *wanted = text_of_two_letters(&seed, needle_len);
+			if (len > needle_len && seed >> 20 & 1)
+				memcpy(text + (seed >> 21) % (len - needle_len), wanted, needle_len);
+			struct span s = span_of(text, len), needle = span_of(wanted, needle_len);
+			CHECK_INT(span_find(s, needle), find_plainly(s, needle));
+			free(text);
+			free(wanted);
+		}
+}
+
 TEST(span_trim_both_sides)
 {
 	CHECK_SPAN(span_trim(SPAN(" \t\r\n a b \n")), SPAN("a b"));

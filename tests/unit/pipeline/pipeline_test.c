@@ -175,6 +175,52 @@ TEST(sealing_and_restarts_change_nothing)
 	check_same(true, 1, false);
 }
 
+/* ---- small batches: sealed from what is in RAM of them ---- */
+
+enum { KEPT_BATCHES = 5 };
+
+/* All but the newest record. */
+static enum status drop_journal(void *context, struct store_tx *tx, struct error *err)
+{
+	(void)context;
+	return store_trim_journal(tx, INT64_MAX, SIZE_MAX, err);
+}
+
+/* All were extracted; from now on they do not get too old. */
+static bool are_kept(struct kept_groups *kept)
+{
+	pthread_mutex_lock(&kept->mutex);
+	bool are_there = kept->count == KEPT_BATCHES;
+	for (size_t i = 0; i < kept->count; i++)
+		kept->items[i]->kept_ms = INT64_MAX;
+	pthread_mutex_unlock(&kept->mutex);
+	return are_there;
+}
+
+/* What was read again would be lines that say that they are lost. */
+TEST(small_batches_are_sealed_without_reading_the_journal)
+{
+	AUTO_DONE(buf) want = BUF_INIT(1 << 24);
+	AUTO_DONE(buf) got = BUF_INIT(1 << 24);
+	struct rig rig;
+
+	rig_make(&rig, false);
+	pthread_mutex_lock(&rig.pipeline->seal_mutex); /* nothing is let go meanwhile */
+	for (int i = 0; i < KEPT_BATCHES; i++)
+		CHECK_INT(send_batch(&rig, make_batch(i * 20, i * 20 + 20, 1)).accepted, 20);
+	while (!are_kept(&rig.pipeline->kept_groups))
+		sched_yield();
+	print_all(&rig, &want);
+	CHECK_OK(writer_execute(rig.pipeline, drop_journal, NULL, &err));
+	pthread_mutex_unlock(&rig.pipeline->seal_mutex);
+	pipeline_drain(rig.pipeline, 60000);
+	CHECK_INT(atomic_load(&pipeline_figures(rig.pipeline)->lost_lines), 0);
+	print_all(&rig, &got);
+	check_texts(buf_span(&got), buf_span(&want));
+	rig_close(&rig, false);
+	rig_remove(&rig);
+}
+
 /* ---- large batches: text that is a block from the start ---- */
 
 enum { LARGE_LINES = 3000 };

@@ -30,7 +30,7 @@ setTimeout(() => hasDrawn(), PATIENCE_MS);
 
 let awaited = 0;
 
-function awaitCurve(): () => void {
+function awaitOne(): () => void {
   awaited++;
   let isOver = false;
   return () => {
@@ -42,12 +42,12 @@ function awaitCurve(): () => void {
 }
 
 /**
- * A curve of those that one came for is on its way: what stands around comes after the last of them. What comes back says that it is drawn,
- * as `isOver` does, or that it is not going to be.
+ * A curve, or the lines, of those that one came for are on their way: what stands around comes after the last of them. What comes back says that it
+ * is drawn, as `isOver` does, or that it is not going to be.
  */
-export function useAwaitedCurve(isOver: boolean): () => void {
+export function useAwaited(isOver: boolean): () => void {
   const end = useRef<() => void>(() => undefined);
-  useLayoutEffect(() => (end.current = awaitCurve()), []);
+  useLayoutEffect(() => (end.current = awaitOne()), []);
   useLayoutEffect(() => {
     if (isOver) end.current();
   }, [isOver]);
@@ -61,8 +61,16 @@ export const later = async <T,>(load: () => Promise<T>): Promise<T> => {
   return load();
 };
 
-/** A part of the page that is fetched when it is first shown: the first view does not wait for it. rows: the room that it takes. */
-export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>, rows: number): ComponentType<Props> {
+/** Views that ran in one go with the page's first script (vite.config.ts, RUNS_AT_ONCE), by name: an import of them ends a frame later. */
+const present = new Map<string, unknown>();
+
+export const isHere = (name: string, view: unknown): void => void present.set(name, view);
+
+/**
+ * A part of the page that is fetched when it is first shown: the first view does not wait for it. rows: the room that it takes. name: of
+ * one that says that it `isHere`.
+ */
+export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>, rows: number, name = ""): ComponentType<Props> {
   const part = signal<ComponentType<Props> | null>(null);
   const problem = signal<Problem | null>(null);
   let isAsked = false;
@@ -79,9 +87,9 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   };
 
   return function Lazy(props: Props) {
-    if (!isAsked && !problem.value) void ask();
-    const Part = part.value;
+    const Part = part.value ?? (present.get(name) as ComponentType<Props> | undefined);
     if (Part) return <Part {...props} />;
+    if (!isAsked && !problem.value) void ask();
     // A newer server no longer has the file of an older page: loading anew is the way in both cases.
     if (problem.value && rows > 0) return <ProblemBox problem={problem.value} onRetry={() => location.reload()} />;
     return rows > 0 ? <Skeleton rows={rows} /> : null;

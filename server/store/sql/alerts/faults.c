@@ -177,6 +177,14 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
+enum status store_has_hit_until(
+	struct store_reader *reader, int64_t job_id, int64_t to_ms, bool *has, struct error *err)
+{
+	*has = false;
+	return read_number(reader, "SELECT 1 FROM signature_hits WHERE job_id = ? AND first_ms <= ? LIMIT 1",
+		NUMBERS(job_id, to_ms), has, err);
+}
+
 enum status store_read_hits_of(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	const struct span signatures[2], int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out,
 	size_t *count, struct error *err)

@@ -120,6 +120,8 @@ enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, 
 	return find_fold(reader, group_id, row, out, err);
 }
 
+enum { CALLED_WITHIN_MS = 10 * 1000 }; /* of its print the tracker, or the other way round */
+
 enum status store_read_twins(struct store_reader *reader, struct arena *arena, uint32_t group_id,
 	const struct incident_row *row, struct incident_twin **out, size_t *count, struct error *err)
 {
@@ -134,14 +136,15 @@ enum status store_read_twins(struct store_reader *reader, struct arena *arena, u
 		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
 		" AND i.kind = ?4 AND i.rule_id = ?5 AND i.metric <> ?6 AND i.series_id <> 0"
-		" AND " SQL_TRUTH("i.line = -1") " <> ?7 AND (i.opened_step = ?8 OR i.opened_ordinal = ?9)"
+		" AND " SQL_TRUTH("i.line = -1") " <> ?7 AND (i.opened_step = ?8 OR i.opened_ordinal = ?9"
+						 " OR (?11 > 0 AND i.opened_ms > ?11 AND i.opened_ms <= ?12))"
 						 " ORDER BY i.incident_id DESC LIMIT 16",
 		err));
 	bind_member(&s, group_id, row);
 	bind_numbers(&s, row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);
 	bind_numbers(&s, row->incident.line == NO_LINE, row->incident.opened_step, row->incident.opened_ordinal,
-		row->series_id);
+		row->series_id, row->incident.number_ms, row->incident.opened_ms + CALLED_WITHIN_MS);
 	return rows_read(&s, arena, ROWS(fields, struct incident_twin), out, count, err);
 }
 

@@ -22,20 +22,6 @@ enum status store_put_ranking(struct store_tx *tx, int64_t job_id, const struct 
 	return statement_run(&s, err);
 }
 
-enum status store_read_ranked_mark(
-	struct store_reader *reader, int64_t job_id, struct span metric, uint64_t *mark, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	TRY(statement_open(&s, reader, "SELECT points FROM rankings WHERE job_id = ? AND metric = ?", err));
-	bind_i64(&s, job_id);
-	bind_text(&s, metric);
-	TRY(statement_step(&s, &has_row, err));
-	*mark = has_row ? column_u64(&s) : 0;
-	return OK;
-}
-
 enum status store_read_rankings(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct ranking_row **out, size_t *count, struct error *err)
 {

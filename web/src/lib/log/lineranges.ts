@@ -5,6 +5,8 @@ export interface Lines {
   to: number;
 }
 
+const OPEN_LINES = 100;
+
 const FORM = /^#L(\d{1,15})(?:-L?(\d{1,15}))?$/;
 
 export function parseLines(hash: string): Lines | null {
@@ -15,6 +17,10 @@ export function parseLines(hash: string): Lines | null {
 }
 
 export const linesHash = ({ from, to }: Lines): string => (from === to ? `#L${from}` : `#L${from}-L${to}`);
+
+/** What is loaded at first: the newest lines, or those around a line, as many before it as behind it. */
+export const openingRange = (line: number | null): { from?: number; limit: number } =>
+  line === null ? { limit: 2 * OPEN_LINES } : { from: Math.max(0, line - OPEN_LINES), limit: 2 * OPEN_LINES };
 
 /** Where a range goes to when one clicks with Shift: the end that was clicked first stays. */
 export function extendLines(anchor: number, line: number): Lines {

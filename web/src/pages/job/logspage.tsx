@@ -5,6 +5,7 @@ import { JobStore } from "../../state/job/job";
 import { query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import "../../styles/charts";
+import { isHere } from "../../ui/lazy";
 import { ProblemBox } from "../../ui/problem";
 import { Status } from "../../ui/status";
 import { JobTabs } from "./tabs/tabs";
@@ -33,3 +34,5 @@ export function LogsPage({ name }: { name: string }) {
     </div>
   );
 }
+
+isHere("logs", LogsPage);

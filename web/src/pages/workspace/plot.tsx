@@ -8,7 +8,7 @@ import { formatX } from "../../plot/axes";
 import type { OverlayCurve } from "../../plot/overlay";
 import { useOverlay } from "../../plot/useoverlay";
 import type { Undrawn } from "../../state/workspace/curves";
-import { useAwaitedCurve } from "../../ui/lazy";
+import { useAwaited } from "../../ui/lazy";
 import { Swatch } from "../../ui/swatch";
 
 /** Where the cursor stands, and in which panel. */
@@ -49,7 +49,7 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
       onReset,
     },
   });
-  useAwaitedCurve(curves !== null);
+  useAwaited(curves !== null);
   // A panel that goes takes its cursor with it.
   useEffect(() => () => void (cursor.peek().owner === own && (cursor.value = { x: null, owner: null })), []);
   useEffect(

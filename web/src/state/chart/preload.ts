@@ -3,6 +3,8 @@ import { getEarly, send } from "../../api/client";
 import type { PointsReply } from "../../api/types";
 import { parseQuery, parseRoute } from "../../lib/url/url";
 import { onLive } from "../../live/client";
+import { openingRange } from "../../lib/log/lineranges";
+import { chosenLines } from "../log/lines";
 import { infoLoaded, pageSeq } from "../core/info";
 
 /** Columns of a chart: what is drawn, said and opened. */
@@ -16,14 +18,16 @@ const FRESH_MS = 5000;
 
 export function preload(): void {
   const route = parseRoute(location.pathname);
-  if (route.view !== "job" || route.part) return;
-  import("../../plot/plot").catch(() => undefined); // whoever needs it says what is wrong
-  const { name } = route;
+  if (route.view !== "job" || (route.part && route.part !== "logs")) return;
+  const { name, part } = route;
+  if (!part) import("../../plot/plot").catch(() => undefined); // whoever needs it says what is wrong
   const query = parseQuery(location.search);
   if (query["embed"] === "1") return;
   const ask = (): void => {
     const path = `jobs/${encodeURIComponent(name)}`;
+    if (part && query["stream"] && !query["merged"]) getEarly(`${path}/logs`, { stream: query["stream"], ...openingRange(chosenLines()?.from ?? null) });
     for (const rest of ["", "/metrics", "/streams"]) getEarly(path + rest);
+    if (part) return;
     if (query["x"] ?? query["from"] ?? query["series"]) return;
     const buckets = Math.max(100, Math.round(window.innerWidth * window.devicePixelRatio * PLOT_SHARE));
     earlyPoints.set(name, askLoss(name, buckets));

@@ -4,6 +4,7 @@ import { jobPath, type Problem } from "../../api/client";
 import type { LinesEvent, LogsReply } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import { FoldIndex } from "../../lib/log/folds";
+import { openingRange } from "../../lib/log/lineranges";
 import { LogPages, PAGE_LINES } from "../../lib/log/logpages";
 import { partRows } from "../../lib/log/parts";
 import { RowMap } from "../../lib/log/rowmap";
@@ -13,8 +14,6 @@ import { Store } from "../core/store";
 
 const GONE = 410;
 const AROUND_LINES = 100;
-/** What is opened at a line has this much of the log before it, and as much behind it. */
-const OPEN_LINES = 100;
 /** Lines are shown so often at most: a person sees no more, and a page that draws all the time answers nobody. */
 const SHOW_MS = 60;
 /** More than so many lines at once are a flood, for so long afterwards. */
@@ -55,14 +54,14 @@ export class LogStore extends Store {
 
   async loadTail(): Promise<void> {
     const keptBefore = this.gone.value?.firstKept ?? 0;
-    await this.ask({ limit: PAGE_LINES });
+    await this.ask(openingRange(null));
     const kept = this.gone.value?.firstKept ?? 0;
     if (kept > keptBefore) await this.ask({ from: kept, limit: PAGE_LINES });
   }
 
   /** One request shows a line, wherever it is. */
   async loadAt(line: number): Promise<void> {
-    await this.ask({ from: Math.max(0, line - OPEN_LINES), limit: 2 * OPEN_LINES });
+    await this.ask(openingRange(line));
     if (this.total.value === null || this.gone.value) await this.loadTail();
   }
 

@@ -12,7 +12,7 @@ import { ChartStore } from "../../../state/chart/chart";
 import type { JobStore } from "../../../state/job/job";
 import { patchQuery, query } from "../../../state/core/router";
 import { useStore } from "../../../state/core/store";
-import { later, lazy, useAwaitedCurve } from "../../../ui/lazy";
+import { later, lazy, useAwaited } from "../../../ui/lazy";
 import { ProblemBox } from "../../../ui/problem";
 import { PlotView } from "./plotview";
 
@@ -81,7 +81,7 @@ export function Chart({ store, metric, state: all, map, isLead, isBare, incident
   }, [chart, map, from, to, stream, superseded, nodesKey, buckets]);
 
   const problem = chart?.problem.value;
-  const hasDrawn = useAwaitedCurve(!!problem || isTable.value);
+  const hasDrawn = useAwaited(!!problem || isTable.value);
 
   const pick = (index: number, y: number | null = null): void => {
     const line = chart ? lineOf(chart.buckets, index, y, stream !== null || metric.streams.length === 1) : null;

@@ -21,7 +21,7 @@ import { setTimeMode, TIME_MODES, timeMode } from "../../../state/core/timemode"
 import { useStore } from "../../../state/core/store";
 import style from "../../../styles/log.css?inline";
 import { ProblemBox } from "../../../ui/problem";
-import { lazy } from "../../../ui/lazy";
+import { later, lazy, useAwaited } from "../../../ui/lazy";
 import { ChosenBar } from "./chosenbar";
 import { FindBar } from "./find";
 import { Goto } from "./goto";
@@ -102,7 +102,7 @@ export function LogPane({ store, isAlone = false }: Props) {
   useEffect(() => void hits?.tick(shown), [hits, shown, isCounted]);
   const total = log?.total.value ?? 0;
   useEffect(() => {
-    if (total > 0) void errors?.count(total, false);
+    if (total > 0) void later(async () => errors?.count(total, false));
   }, [errors, total > 0]);
 
   const showHit = (hit: { stream: string; n: number; ts_ms: number }): void =>
@@ -152,6 +152,7 @@ export function LogPane({ store, isAlone = false }: Props) {
   const incidents = store.incidents.rows.value;
   const marks = useMemo(() => (incidents ?? []).filter((one) => one.stream === undefined || one.stream === stream), [incidents, stream]);
   const problem = target.isMerged ? merged?.problem.value : log?.problem.value;
+  useAwaited(!!problem || (target.isMerged ? !!merged?.isLoaded.value : typeof log?.total.value === "number"));
   const showPoint = (n: number, metric: string): void => {
     // The log alone has no charts beside it: the job's page has them.
     if (isAlone) navigate(`${jobHref(store.name, { stream: stream ?? undefined })}#L${n}`);

@@ -28,7 +28,7 @@ export function LogMarks({ total, height, hits, errors, incidents, chosen, onJum
 
   useEffect(() => {
     const element = canvas.current;
-    const context = element?.getContext("2d");
+    const context = rough > 0 && element?.getContext("2d");
     if (!element || !context) return;
     const scale = window.devicePixelRatio || 1;
     element.width = WIDTH * scale;

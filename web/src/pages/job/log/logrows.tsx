@@ -11,6 +11,7 @@ import type { HitStore, Ticks } from "../../../state/log/hits";
 import type { LogStore } from "../../../state/log/log";
 import type { CaptureStore } from "../../../state/log/logcaptures";
 import { timeMode } from "../../../state/core/timemode";
+import { nextFrame } from "../../../ui/lazy";
 import { LogMarks } from "./logmarks";
 import { PartRow, Row, type RowActions } from "./logrow";
 
@@ -62,7 +63,13 @@ export function LogRows(props: Props) {
   const { log, hits, lines, isFollowing, isWrapped, isFolding, onFollow, onChoose } = props;
   const host = useRef<HTMLDivElement>(null);
   const height = useSignal(0);
-  const view = useSignal<View>({ row: 0, top: 0 });
+  /** Where the list stands, and where what is drawn of it stands: it is drawn anew where they differ. */
+  const view = useRef<View>({ row: 0, top: 0 });
+  const drawn = useRef<View>(view.current);
+  const moves = useSignal(0);
+  void moves.value;
+  const isPlaced = useRef(false);
+  const overscan = useSignal(0);
   const anchor = useRef<Anchor>({ line: 0, part: 0, rest: 0 });
   const mapped = useRef<RowMap | null>(null);
   const rest = useRef(0);
@@ -75,8 +82,11 @@ export function LogRows(props: Props) {
   const shape: ListShape = { total: map.rows, rowHeight: ROW_HEIGHT, viewHeight: height.value };
   const isKnown = total > 0 && height.value > 0;
 
-  let now = view.value;
+  const from = lines?.from ?? null;
+  let now = view.current;
   if (isKnown && isFollowing) now = at(shape, lastTop(shape), now.top);
+  // Opened at a line the list stands there from its first row on.
+  else if (isKnown && !isPlaced.current && from !== null && from < total && !isWrapped) now = at(shape, rowForMiddle(shape, map.rowOf(from)), now.top);
   else if (mapped.current !== map && mapped.current !== null) {
     const { line, part, rest: fraction } = anchor.current;
     const row = Math.min(lastTop(shape), map.rowOf(line) + Math.min(part, map.partsOf(line)) + fraction);
@@ -84,18 +94,20 @@ export function LogRows(props: Props) {
     if (Math.abs(row - now.row) > 1e-6) now = at(shape, row, now.top);
   }
   mapped.current = map;
-  const window = rowsFrom(shape, now.row, now.top, isWrapped ? 0 : OVERSCAN, OVERSCAN);
+  drawn.current = now;
+  const window = rowsFrom(shape, now.row, now.top, isWrapped ? 0 : overscan.value, overscan.value);
 
   const settle = (next: View): void => {
     const place = map.placeAt(Math.floor(next.row));
     anchor.current = { ...place, rest: next.row - Math.floor(next.row) };
-    if (view.peek().row !== next.row || view.peek().top !== next.top) view.value = next;
+    view.current = next;
+    if (drawn.current.row !== next.row || drawn.current.top !== next.top) moves.value++;
     props.onTop(place.line);
   };
   const scrollTo = (row: number): void => {
     const element = host.current;
     if (!element) return;
-    const next = at(shape, Math.min(Math.max(0, row), lastTop(shape)), view.peek().top);
+    const next = at(shape, Math.min(Math.max(0, row), lastTop(shape)), view.current.top);
     element.scrollTop = next.top;
     settle({ row: next.row, top: element.scrollTop });
   };
@@ -114,9 +126,13 @@ export function LogRows(props: Props) {
     if (isFollowing && isWrapped) element.scrollTop = element.scrollHeight;
     else if (Math.abs(element.scrollTop - now.top) >= 1) element.scrollTop = now.top;
     settle({ row: now.row, top: element.scrollTop });
+    isPlaced.current = true;
   }, [isKnown, isFollowing, isWrapped, map, height.value]);
+  // Rows that nobody sees come after those that one came for.
+  useEffect(() => {
+    if (isKnown) void nextFrame().then(() => (overscan.value = OVERSCAN));
+  }, [isKnown]);
 
-  const from = lines?.from ?? null;
   /** The chosen line while the reader folds and opens. */
   const folded = useRef<number | null>(null);
   useLayoutEffect(() => {
@@ -126,7 +142,7 @@ export function LogRows(props: Props) {
     if (head !== null && folded.current !== from) return log.toggleFold(head);
     if (head !== null) return;
     const row = map.rowOf(from);
-    const isInView = row >= view.peek().row && row + 1 <= view.peek().row + height.value / ROW_HEIGHT;
+    const isInView = row >= view.current.row && row + 1 <= view.current.row + height.value / ROW_HEIGHT;
     if (!isInView || isWrapped) scrollTo(isWrapped ? row - ROWS_ABOVE : rowForMiddle(shape, row));
   }, [from, isKnown, from !== null && from < total, from === null ? null : map.headOf(from), isWrapped, log]);
 
@@ -154,7 +170,7 @@ export function LogRows(props: Props) {
 
   const onScroll = (event: Event): void => {
     const element = event.currentTarget as HTMLElement;
-    const before = view.peek();
+    const before = view.current;
     const scrolled = element.scrollTop;
     if (Math.abs(scrolled - before.top) < 1) return;
     if (hasJustFollowed() && scrolled < before.top && !isWrapped) return scrollTo(lastTop(shape));
@@ -166,7 +182,7 @@ export function LogRows(props: Props) {
     if (isFollowing && scrolled < before.top && !isAtEnd && !isAtBottom) onFollow(false);
     else if (!isFollowing && scrolled > before.top && isAtEnd && from === null) onFollow(true);
     globalThis.clearTimeout(rest.current);
-    if (isScaled(shape)) rest.current = Number(globalThis.setTimeout(() => scrollTo(view.peek().row), REST_MS));
+    if (isScaled(shape)) rest.current = Number(globalThis.setTimeout(() => scrollTo(view.current.row), REST_MS));
   };
 
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -174,7 +190,7 @@ export function LogRows(props: Props) {
     if (event.key === "Home" || event.key === "End") {
       if (event.key === "Home") onFollow(false);
       scrollTo(event.key === "Home" ? 0 : lastTop(shape));
-    } else if (event.key === "Enter" && lines === null) onChoose(single(map.placeAt(Math.ceil(view.peek().row)).line), true);
+    } else if (event.key === "Enter" && lines === null) onChoose(single(map.placeAt(Math.ceil(view.current.row)).line), true);
     else if (event.key === "Escape" && lines !== null) onChoose(null, true);
     else if ((event.key === "ArrowUp" || event.key === "ArrowDown") && lines !== null) {
       const by = event.key === "ArrowUp" ? -1 : 1;
@@ -262,7 +278,8 @@ const single = (line: number): Lines => ({ from: line, to: line });
 /** Where the scroll bar stands for a row; where it stands about right already, it is left alone. */
 function at(shape: ListShape, row: number, top: number): View {
   const next = scrollFor(shape, row);
-  return { row, top: Math.abs(next - top) < 1 ? top : next };
+  // In whole pixels, as the browser keeps it.
+  return { row, top: Math.abs(next - top) < 1 ? top : Math.round(next) };
 }
 
 function renderRows({ log, hits, captures, lines, isFolding, startMs }: Props, map: RowMap, window: { first: number; end: number }, actions: RowActions): ComponentChildren[] {

@@ -4,6 +4,7 @@ import { getJson, jobPath } from "../../../api/client";
 import type { LogBucket } from "../../../api/types";
 import { Histogram } from "./histogram";
 import { every } from "../../../lib/flow/poll";
+import { later } from "../../../ui/lazy";
 
 const AGAIN_MS = 15_000;
 
@@ -28,7 +29,7 @@ export function WholeLog({ job, stream, atMs, onJump }: Props) {
         // The picture is missing, not the log: that tells of its own problem.
       }
     };
-    void load();
+    void later(load);
     const end = every(AGAIN_MS, () => void load());
     return () => {
       abort.abort();
