@@ -151,7 +151,7 @@ enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err)
 {
 	bool is_known = step < 0 || d->facts->next.from_step != INT64_MAX; /* else the end's break has them */
-	int64_t lost_steps = d->facts->point_count && is_known ? 0 : -1;
+	int64_t lost_steps = (d->facts->point_count && is_known) || d->facts->made_no_step ? 0 : -1;
 	size_t first = first_training(d->facts); /* before it a cause is why machines were waited for */
 	bool was_restart = false;
 
@@ -297,6 +297,8 @@ enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms,
 	broken->from_step = next->from_step;
 	if (d->facts->point_count) /* what lies before its own first step the jobs before it have lost */
 		broken->lost_steps = is_cut ? last_step - goodput_most(next->from_step, d->out->first_from_step) : 0;
+	else if (d->facts->made_no_step)
+		broken->lost_steps = 0;
 	d->last_break = d->out->break_count - 1;
 	return OK;
 }

@@ -119,7 +119,8 @@ static enum status add_rest(struct goodput_deriving *d, int64_t last_ms, struct 
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
-		if (phase->is_training || phase->bucket != GOODPUT_RESTART || phase->to_ms <= last_ms)
+		if (phase->is_training || phase->bucket != GOODPUT_RESTART || phase->to_ms <= last_ms ||
+			phase->to_ms <= phase->from_ms) /* it was behind the end */
 			continue;
 		TRY(add_piece(d, goodput_most(phase->from_ms, last_ms), GOODPUT_STALLED, NO_BREAK, err));
 		return add_piece(d, d->end_ms, GOODPUT_RESTART, NO_BREAK, err);
@@ -218,7 +219,27 @@ static enum status lay_over(struct goodput_deriving *d, struct error *err)
 	return OK;
 }
 
-static void sum_breaks(struct goodput *out)
+/* Of an end from which somebody went on, with what it took to stop. */
+static bool is_behind_end(const struct goodput_facts *facts, const struct goodput_segment *segment)
+{
+	for (size_t i = 0; i < facts->phase_count; i++) {
+		const struct goodput_phase *phase = &facts->phases[i];
+		if (phase->bucket == GOODPUT_IDLE && phase->cause.len && phase->from_ms < segment->to_ms &&
+			phase->to_ms > segment->from_ms)
+			return true;
+	}
+	return false;
+}
+
+/* The work stands behind an end, too, whether another job goes on or the same one; and whoever held the machines. */
+static bool is_standing(
+	const struct goodput_facts *facts, const struct goodput_break *broken, const struct goodput_segment *segment)
+{
+	return segment->bucket == GOODPUT_RESTART ||
+	       (segment->bucket == GOODPUT_IDLE && broken->to_ms && is_behind_end(facts, segment));
+}
+
+static void sum_breaks(const struct goodput_facts *facts, struct goodput *out)
 {
 	for (size_t i = 0, at = 0; i < out->break_count; i++) {
 		struct goodput_break *broken = &out->breaks[i];
@@ -226,7 +247,7 @@ static void sum_breaks(struct goodput *out)
 		while (at < out->segment_count && out->segments[at].to_ms <= broken->from_ms)
 			at++;
 		for (size_t j = at; j < out->segment_count && out->segments[j].from_ms < to_ms; j++)
-			if (out->segments[j].bucket == GOODPUT_RESTART)
+			if (is_standing(facts, broken, &out->segments[j]))
 				broken->restart_ms += goodput_least(out->segments[j].to_ms, to_ms) -
 						      goodput_most(out->segments[j].from_ms, broken->from_ms);
 		out->lost_steps += goodput_most(broken->lost_steps, 0);
@@ -298,7 +319,7 @@ enum status goodput_derive(
 		TRY(add_piece(&d, d.end_ms, has_failed ? GOODPUT_FIRST_STEP : GOODPUT_UNMEASURED, NO_BREAK, err));
 	}
 	TRY(lay_over(&d, err));
-	sum_breaks(out);
+	sum_breaks(facts, out);
 	goodput_count_next(&d);
 	find_link(&d);
 	return OK;

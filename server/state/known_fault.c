@@ -91,16 +91,24 @@ bool fault_is_within(const struct fault_window *window, int weight, int64_t firs
 	return first_ms <= window->to_ms && last_ms >= from_ms;
 }
 
+bool fault_is_shortly_before(const struct fault_window *window, int64_t at_ms, int64_t machine_ms, int weight,
+	int64_t first_ms, int64_t last_ms)
+{
+	bool is_critical = weight >= FAULT_WEIGHT_CRITICAL - 1; /* or its symptom */
+	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? machine_ms
+			    : is_critical                     ? FAULT_CRITICAL_MS
+							      : FAULT_WARNING_MS;
+
+	return last_ms >= window->from_ms && last_ms >= at_ms - window_ms && first_ms <= window->to_ms;
+}
+
 /* Where no step is known, or nothing was said behind the last one. */
 static bool is_shortly_before(const struct finding *f, const struct said_hit *hit, int weight)
 {
-	bool is_critical = signature_of(f, hit)->severity == SEVERITY_CRITICAL;
-	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? f->machine_ms
-			    : is_critical                     ? FAULT_CRITICAL_MS
-							      : FAULT_WARNING_MS;
 	bool is_outlived = weight == FAULT_WEIGHT_OF_MACHINE && f->window.last_step_ms != INT64_MIN;
 
-	return !is_outlived && hit->row.last_ms >= f->at_ms - window_ms && hit->row.first_ms <= f->window.to_ms;
+	return !is_outlived && fault_is_shortly_before(&f->window, f->at_ms, f->machine_ms, weight, hit->row.first_ms,
+				       hit->row.last_ms);
 }
 
 static int weight_of(const struct finding *f, const struct said_hit *hit)

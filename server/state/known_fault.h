@@ -35,6 +35,10 @@ struct fault_window {
 };
 /* The one rule of it (docs/goodput.md): what was said behind the last step; of a machine's fault half an hour before, too. */
 bool fault_is_within(const struct fault_window *window, int weight, int64_t first_ms, int64_t last_ms);
+/* Of what showed then, where no step is known; machine_ms: how long before it a machine's fault counts, at first FAULT_BROKE_OFF_MS, and if
+ * nothing else explains it FAULT_OF_MACHINE_MS. */
+bool fault_is_shortly_before(const struct fault_window *window, int64_t at_ms, int64_t machine_ms, int weight,
+	int64_t first_ms, int64_t last_ms);
 
 /* at_ms: when it showed. */
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

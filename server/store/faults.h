@@ -73,7 +73,7 @@ enum status store_find_signature_hit(
 /* The incident of any stream of the job with this signature that was said within the two times. 0: none was. */
 enum status store_find_signature_incident(struct store_reader *reader, int64_t job_id, struct span signature,
 	int64_t from_ms, int64_t to_ms, uint32_t *incident_id, struct error *err) MUST_CHECK;
-/* What was said belongs to another incident from now on, and its own says so: "part_of". */
+/* What was said belongs to another incident from now on, in which its own is shown, and that says so: "part_of". */
 enum status store_fold_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t from_id, uint32_t to_id, struct error *err) MUST_CHECK;
 

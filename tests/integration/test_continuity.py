@@ -467,7 +467,9 @@ def test_what_differs_is_told_once_a_restart(make_server):
     answer = ask(server, log)["restarts"][0]
     row, = wait_until(lambda: differing(server), what="the incident")
     evidence = row["evidence"]
-    assert (row["severity"], row["opened_step"], row["is_historic"]) == ("warning", 81, True)
+    assert (row["severity"], row["opened_step"], row["is_historic"], row["opened_ms"]) == ("warning", 81, True, T0 + 110 * MINUTE_MS)
+    report = server.get(f"/api/v1/report?from_ms={T0 + 109 * MINUTE_MS}&to_ms={T0 + 111 * MINUTE_MS}&q=name:j").body
+    assert [one["kind"] for one in report["incidents"]["incidents"]] == ["restart_differs"]  # of when it happened, not of the log's end
     assert (evidence["cause"], evidence["attempt"], evidence["from_step"], evidence["overlap_steps"]) == ("older checkpoint", 2, 80, 20)
     assert (evidence["metric"], evidence["score"]) == ("train:loss", answer["loss_spreads"])
     assert (evidence["value"], evidence["expected"]) == (answer["loss_after"], answer["loss_before"])

@@ -37,6 +37,13 @@ def settled(server, job):
     return [{key: one[key] for key in BREAK_KEYS if key in one} for one in found["breaks"]], found["steps"].get("lost")
 
 
+def wait_for(found, wanted):
+    def is_so():
+        assert found() == wanted
+        return True
+    wait_until(is_so, what=str(wanted))
+
+
 def spent(body):
     return {name: pytest.approx(bucket["node_hours"]) for name, bucket in body["buckets"].items() if bucket["node_hours"]}
 
@@ -91,12 +98,82 @@ def test_what_a_chain_of_jobs_lost_is_the_same_in_each_sum(quick):
     assert row["sum:lost_steps"] == 140 and row["sum:lost_cost"] == pytest.approx(fleet["lost_cost"])
 
 
+def test_who_died_before_its_first_step_says_of_what_and_lost_none(quick):
+    """Its log names the fault, minutes before its end; it would have printed steps as the next one does. Of who printed nothing nobody knows."""
+    first = Script("a", DAY0_S, 2)
+    first.begin()
+    first.train(100)
+    first.end(uploading_s=0, status="Failed", FailureReason="AlgorithmError: exit code 1")
+    jobs, at_s = {}, first.t + 600
+    for name, before, fault in (("full", "a", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
+                                ("wild", "full", "RuntimeError: CUDA error: an illegal memory access was encountered"), ("mute", "wild", None)):
+        job = jobs[name] = Script(name, at_s, 2, step=100, continues=before)
+        job.begin(launch_s=100, data_s=0, first_step_s=100)
+        if fault:
+            job.line("[rank0]: Traceback (most recent call last):")
+            job.line("[rank0]: " + fault)
+        job.spend("first_step", 400)
+        job.end(uploading_s=0, status="Failed", FailureReason="exit code 1")
+        at_s = job.t + 600
+    last = Script("z", at_s, 2, step=100, continues="mute")
+    last.begin()
+    last.train(50)
+    last.end()
+    first.tell(quick)
+    for job in jobs.values():
+        tell_silent(quick, job)
+        if job.lines:
+            quick.send(job.name, job.lines)
+    last.tell(quick)
+    wanted = {"full": ("cuda_oom", 0), "wild": ("illegal_address", 0), "mute": ("AlgorithmError", None)}
+    found = lambda: {name: [(one["cause"], one["lost_steps"]) for one in goodput(quick, name)["breaks"]] for name in wanted}
+    wait_for(found, {name: [row] for name, row in wanted.items()})
+    wait_for(lambda: quick.get("/api/v1/aggregate?of=sum:lost_steps&q=name:full").body["groups"], [{"sum:lost_steps": 0, "lost_steps_unknown": 0}])
+    run = lambda: quick.get("/api/v1/jobs/a/run").body["goodput"]
+    wait_for(lambda: (run()["lost_steps"], run()["lost_steps_unknown"]), (0, 1))
+
+
 def tell_silent(server, job):
     document = {"TrainingJobName": job.name, "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": job.nodes, "VolumeSizeInGB": 50},
         "Tags": [{"Key": "continues", "Value": job.continues}]}
     assert server.post("/api/v1/jobs", json=document).status == 201
     for change in job.moves:
         assert server.post(f"/api/v1/jobs/{job.name}/transitions", json=change).status == 204
+
+
+def test_an_outage_is_the_same_under_the_jobs_own_name_and_another(quick):
+    """It fails a minute behind step 100, and six hours later goes on from step 90, whose next print is 300 s and ten steps away."""
+    def fail(name, day, stands):
+        job = Script(name, DAY0_S + day * 86400, 2)
+        job.begin()
+        job.train(100)
+        job.spend(stands, 60)
+        job.move("Failed", FailureReason="AlgorithmError: exit code 1")
+        return job
+    one = fail("one", 0, "restart")
+    one.spend("idle", 6 * HOUR_S)
+    one.move("Training")
+    one.lose(10, 300)
+    first = fail("two-a", 1, "stalled")
+    second = Script("two-b", first.t + 6 * HOUR_S, 2, step=90, continues="two-a")
+    second.begin(launch_s=0, data_s=0, first_step_s=300)
+    for job in (one, second):
+        job.train(50)
+        job.end(uploading_s=0)
+    for job in (one, first, second):
+        job.tell(quick)
+    stood_s = 60 + 6 * HOUR_S + 300
+    wanted = {"cause": "AlgorithmError", "step": 100, "from_step": 90, "lost_steps": 10, "redone_seconds": 100, "restart_seconds": stood_s,
+        "repair_seconds": stood_s + 100, "node_hours": pytest.approx((100 + stood_s) * 2 / HOUR_S)}
+    for name, more in (("one", {}), ("two-a", {"went_on_in": "two-b"})):
+        wait_for(lambda: settled(quick, name)[0], [{**wanted, **more}])
+    def report(day):
+        lost = quick.get(f"/api/v1/report?from_ms={(DAY0_S + day * 86400) * 1000}&to_ms={(DAY0_S + (day + 1) * 86400) * 1000 - 1}").body["lost"]
+        return lost["breaks"], lost["lost_node_hours"]
+    for day in (0, 1):
+        wait_for(lambda: report(day), (1, wanted["node_hours"]))
+    for name in ("one", "two-a"):
+        assert [one["mttr_seconds"] for one in goodput(quick, name)["causes"]] == [stood_s + 100]
 
 
 def test_who_goes_on_with_a_job_is_not_for_ever(quick):

@@ -388,10 +388,10 @@ static bool is_pending(const struct link_sum *sum)
 	return !sum->row.as_of_ms;
 }
 
-/* Of a job without a step nobody knows what it lost, nor of one whose every break is open. */
+/* Of a job without a step nobody knows what it lost, unless its breaks say so, nor of one whose every break is open. */
 static bool is_loss_known(const struct link_sum *sum)
 {
-	return has_steps(sum) && (!sum->unknown_losses || sum->unknown_losses < sum->breaks);
+	return sum->breaks ? sum->unknown_losses < sum->breaks : has_steps(sum);
 }
 
 static bool is_named_before(const struct link_sum *sums, size_t at, struct span type)

@@ -136,11 +136,12 @@ static enum status open_incident(const struct watching *w, const struct continui
 	note.row.facts = buf_span(&facts);
 	note.row.detail = span_from(restart->judged.causes[0]);
 	note.row.attempt = restart->attempt;
+	/* of the restart; whether anybody is woken for it the newest line says, since the figures take hours of it */
 	note.row.incident = (struct incident){.kind = INCIDENT_RESTART_DIFFERS,
 		.severity = SEVERITY_WARNING,
 		.state = INCIDENT_OPEN,
 		.opened_ordinal = restart->attempt, /* one a restart */
-		.opened_ms = w->newest_ms,
+		.opened_ms = restart->began_ms < w->newest_ms ? restart->began_ms : w->newest_ms,
 		.is_again = is_again,
 		.is_historic = is_old || w->newest_ms < clock_wall_ms() - HISTORIC_MS};
 	fill(&note.row.incident, &restart->judged);

@@ -204,20 +204,22 @@ static enum status find_near(const struct writing *w, int64_t job_id, uint32_t k
 	return OK;
 }
 
-/* Of the machine's fault: what only said so is beneath it from now on, and over. */
+/* Of the machine's fault: what only said so is beneath it from now on, and over. Its end is told before: of what is beneath another no list is told. */
 static enum status fold_one(const struct writing *w, uint32_t from, uint32_t into, struct error *err)
 {
 	struct incident_row row;
 
 	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, w->job->job_id, from, &row, err));
-	TRY(store_fold_incident(w->tx, w->job->job_id, from, into, err));
-	if (row.incident.state != INCIDENT_OPEN)
-		return OK;
-	row.incident.state = INCIDENT_RECOVERED;
-	row.incident.closed_ms =
-		w->stretch->hit.last_ms > row.incident.opened_ms ? w->stretch->hit.last_ms : row.incident.opened_ms;
-	row.detail = SPAN("");
-	return put(w, &row, w->job->team, err);
+	if (row.fold_id)
+		return OK; /* it is of an earlier one */
+	if (row.incident.state == INCIDENT_OPEN) {
+		row.incident.state = INCIDENT_RECOVERED;
+		row.incident.closed_ms = w->stretch->hit.last_ms > row.incident.opened_ms ? w->stretch->hit.last_ms
+											  : row.incident.opened_ms;
+		row.detail = SPAN("");
+		TRY(put(w, &row, w->job->team, err));
+	}
+	return store_fold_incident(w->tx, w->job->job_id, from, into, err);
 }
 
 static bool is_beneath(const struct writing *w, const struct near_incident *row)

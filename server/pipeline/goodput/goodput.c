@@ -177,22 +177,48 @@ enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *r
 	return OK;
 }
 
-/* The gravest that may have broken it off, of these the first. */
-static struct span find_signature(const struct pipeline *pipeline, const struct said_signature *said, size_t count,
-	const struct goodput_break *broken, int64_t went_on_ms, int64_t now_ms)
+/* What was said of a job; machine_ms: where a break has no step before it. */
+struct said {
+	const struct pipeline *pipeline;
+	const struct said_signature *items;
+	size_t count;
+	int64_t machine_ms;
+};
+
+/* The gravest that may have broken it off, of these the first; its weight, 0: there is none. */
+static int find_gravest(const struct said *said, const struct goodput_break *broken, const struct fault_window *window,
+	struct span *signature)
 {
-	struct fault_window window = {went_on_ms, broken->from_ms, broken->to_ms ? broken->to_ms : now_ms};
-	const struct said_signature *best = NULL;
 	int most = 0;
 
-	for (size_t i = 0; i < count && said[i].first_ms <= window.to_ms; i++) {
-		int weight = known_fault_weight(pipeline, said[i].signature, said[i].severity);
-		if (weight <= most || !fault_is_within(&window, weight, said[i].first_ms, said[i].last_ms))
+	*signature = SPAN("");
+	for (size_t i = 0; i < said->count && said->items[i].first_ms <= window->to_ms; i++) {
+		const struct said_signature *item = &said->items[i];
+		int weight = known_fault_weight(said->pipeline, item->signature, item->severity);
+		bool is_of_it = broken->step < 0 ? fault_is_shortly_before(window, broken->from_ms, said->machine_ms,
+							   weight, item->first_ms, item->last_ms)
+						 : fault_is_within(window, weight, item->first_ms, item->last_ms);
+		if (weight <= most || !is_of_it)
 			continue;
 		most = weight;
-		best = &said[i];
+		*signature = item->signature;
 	}
-	return best ? best->signature : SPAN("");
+	return most;
+}
+
+static struct span find_signature(
+	struct said *said, const struct goodput_break *broken, int64_t went_on_ms, int64_t now_ms)
+{
+	struct fault_window window = {went_on_ms, broken->from_ms, broken->to_ms ? broken->to_ms : now_ms};
+	struct span signature;
+
+	said->machine_ms = FAULT_BROKE_OFF_MS;
+	int weight = find_gravest(said, broken, &window, &signature);
+	if (weight >= FAULT_WEIGHT_CRITICAL || broken->step >= 0)
+		return signature;
+	said->machine_ms = FAULT_OF_MACHINE_MS;
+	(void)find_gravest(said, broken, &window, &signature);
+	return signature;
 }
 
 /* A status that names the cause is believed first; that nobody knows it names none. */
@@ -200,12 +226,14 @@ static enum status name_causes(const struct pipeline *pipeline, struct job_goodp
 	struct arena *arena, int64_t now_ms, struct error *err)
 {
 	struct goodput *derived = &job->derived;
-	struct said_signature *said;
-	size_t count;
+	struct said said = {.pipeline = pipeline};
+	struct said_signature *items;
 
 	if (!derived->break_count)
 		return OK;
-	TRY(store_read_said_signatures(reader, arena, job->job.job_id, SAID_SIGNATURES_A_JOB, &said, &count, err));
+	TRY(store_read_said_signatures(
+		reader, arena, job->job.job_id, SAID_SIGNATURES_A_JOB, &items, &said.count, err));
+	said.items = items;
 	for (size_t i = 0; i < derived->break_count; i++) {
 		struct goodput_break *broken = &derived->breaks[i];
 		int64_t went_on_ms = i ? broken[-1].to_ms : INT64_MIN;
@@ -213,7 +241,7 @@ static enum status name_causes(const struct pipeline *pipeline, struct job_goodp
 			broken->cause = SPAN("");
 		const char *class = failure_class(broken->cause);
 		bool is_class = class && span_equal(broken->cause, span_from(class));
-		struct span signature = find_signature(pipeline, said, count, broken, went_on_ms, now_ms);
+		struct span signature = find_signature(&said, broken, went_on_ms, now_ms);
 		if (signature.len && (!broken->cause.len || is_class))
 			broken->cause = signature;
 	}

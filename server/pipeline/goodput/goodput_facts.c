@@ -6,6 +6,7 @@
 #include "model/metrics/stream_name.h"
 #include "pipeline/goodput/goodput.h"
 #include "read/charts/chart_query.h"
+#include "read/charts/continuity_read.h"
 #include "read/charts/main_series.h"
 #include "read/charts/points_read.h"
 #include "read/charts/pyramid_read.h"
@@ -522,6 +523,53 @@ static enum status read_next(struct store_reader *reader, struct arena *arena, c
 	return OK;
 }
 
+struct printed {
+	bool has_lines, has_loss; /* that they say */
+};
+
+static struct printed printed_of(const struct job_view *view)
+{
+	struct printed printed = {false, false};
+
+	for (size_t i = 0; i < view->stream_count; i++) {
+		const struct stream_view *stream = &view->streams[i];
+		if (stream_is_system(stream->name) || !stream->extracted_lines)
+			continue;
+		printed.has_lines = true;
+		for (size_t j = 0; j < stream->series_count; j++) {
+			const struct series_view *series = &stream->series[j];
+			printed.has_loss |= !series->is_told && !series->has_given_way && series->role == ROLE_LOSS &&
+					    points_of(series);
+		}
+	}
+	return printed;
+}
+
+/*
+ * Where the lines of the next job that has points say a loss, and those of this one nothing at all, it made no step. Of a job whose steps a tracker alone is
+ * told nobody knows.
+ */
+static enum status find_made_none(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, struct job_facts *out, struct error *err)
+{
+	struct run_link *links;
+	struct job_view next;
+	size_t count, at;
+
+	if (out->metric.len || out->facts.next.from_step == INT64_MAX || !printed_of(view).has_lines)
+		return OK;
+	TRY(store_read_run(reader, arena, view->row.name, &links, &count, &at, err));
+	for (at++; at < count && !continuity_may_have_loss(pipeline, &links[at]); at++)
+		;
+	if (at == count)
+		return OK;
+	enum status status =
+		view_read_job(pipeline, reader, arena, links[at].job, SPAN(""), SPAN(""), VIEW_SERIES, &next, err);
+	if (status == OK)
+		out->facts.made_no_step = printed_of(&next).has_loss;
+	return status == ERR_NOT_FOUND ? OK : status;
+}
+
 static enum status gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	int64_t now_ms, bool has_steps, struct job_row *row, struct job_facts *out, struct error *err)
 {
@@ -543,7 +591,8 @@ static enum status gather(struct pipeline *pipeline, struct store_reader *reader
 	const char *class = failure_class(view.row.failure_reason);
 	out->facts.end_cause = span_from(class ? class : "");
 	*row = view.row;
-	return read_next(reader, arena, row, out, err);
+	TRY(read_next(reader, arena, row, out, err));
+	return has_steps ? find_made_none(pipeline, reader, arena, &view, out, err) : OK;
 }
 
 enum status goodput_gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,

@@ -458,7 +458,7 @@ static enum status judge_one(
 	if (restart->judged.verdict == CONTINUITY_DIFFERS)
 		find_taken_back(j, at);
 	restart->takes_back = restart->before_attempt && restart->judged.verdict == CONTINUITY_CONTINUED;
-	restart->undone_to_ms = began_ms(walk, at);
+	restart->began_ms = began_ms(walk, at);
 	TRY(continuity_settle(document, restart, arena, err));
 	if (restart->verdict == CONTINUITY_DIFFERS)
 		j->bad[j->bad_count++] = at;
@@ -567,7 +567,7 @@ enum status continuity_read_undone(struct pipeline *pipeline, struct store_reade
 	for (size_t i = 0; i < report.count; i++)
 		if (report.restarts[i].takes_back)
 			(*out)[(*count)++] =
-				(struct undone){report.restarts[i].undone_from_ms, report.restarts[i].undone_to_ms};
+				(struct undone){report.restarts[i].undone_from_ms, report.restarts[i].began_ms};
 	return OK;
 }
 

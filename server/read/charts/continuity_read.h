@@ -22,8 +22,8 @@ struct continuity_restart {
 	uint32_t before_attempt; /* that differed: this one goes on from before it, and is compared with that; 0 */
 	struct span before_job; /* whose attempt that is; "": the same job's */
 	bool takes_back; /* so the restart of before_attempt is undone */
-	int64_t undone_from_ms,
-		undone_to_ms; /* by the log: the first loss of what is as if it had not been, and of this one */
+	int64_t began_ms; /* its first loss by the log; INT64_MAX: none is known */
+	int64_t undone_from_ms; /* the same of what is as if it had not been */
 	struct continuity judged;
 	enum continuity_verdict verdict; /* as judged, unless somebody knows better: */
 	bool is_by_hand;

@@ -184,7 +184,8 @@ static enum goodput_bucket after_last(const struct reference *r, int64_t end_ms,
 	bool late = r->step_ms > 0 && reference_is_late(r, end_ms - last_ms, r->stride);
 
 	for (size_t i = 0; i < f->phase_count; i++)
-		if (!f->phases[i].is_training && f->phases[i].bucket == GOODPUT_RESTART && f->phases[i].to_ms > last_ms)
+		if (!f->phases[i].is_training && f->phases[i].bucket == GOODPUT_RESTART &&
+			f->phases[i].to_ms > last_ms && f->phases[i].to_ms > f->phases[i].from_ms)
 			return x < f->phases[i].from_ms ? GOODPUT_STALLED : GOODPUT_RESTART;
 	if (f->end == GOODPUT_RUNS && is_any_mark(f, last_ms, end_ms))
 		return marked(r, last_ms, end_ms, x, GOODPUT_STALLED, true);

@@ -206,6 +206,21 @@ TEST(silence_behind_a_checkpoint_is_a_stall_where_no_save_took_so_long)
 	}
 }
 
+/* Its end was set by hand before somebody said that it restarts: of that nothing is left but its place. */
+TEST(a_restart_behind_the_end_makes_no_stall)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_COMPLETED);
+	add_phase(&s, training(0, 110));
+	add_phase(&s, phase_of("Restarting", "", true, 110, 110));
+	add_phase(&s, training(110, 110));
+	add_steps(&s, 1, 1, 10, 10, 10);
+	run(&s);
+	CHECK(seconds(&s, GOODPUT_IDLE) == 10 && seconds(&s, GOODPUT_STALLED) == 0 && s.out.break_count == 0);
+	arena_free(s.arena);
+}
+
 TEST(a_failure_without_a_restart_stalls_and_one_that_is_continued_loses_steps)
 {
 	static struct script s;
@@ -252,10 +267,13 @@ TEST(work_stands_until_the_first_step_of_the_job_that_goes_on)
 	CHECK(s.out.lost_steps == 10 && s.out.steps == 0 && seconds(&s, GOODPUT_PRODUCTIVE) == 0);
 	CHECK(s.out.link.from_step == -5);
 	s.facts.next.from_step = 6;
-	/* It made no step: nobody knows what it lost, and it is what the next one is to those before it. */
+	/* It printed no step: nobody knows what it lost, and it is what the next one is to those before it. */
 	s.facts.point_count = 0;
 	run(&s);
 	CHECK(s.out.breaks[0].lost_steps == -1 && s.out.breaks[0].restart_ms == (490 - 300 - 60) * SECOND);
+	s.facts.made_no_step = true; /* its log would say */
+	run(&s);
+	CHECK(s.out.breaks[0].lost_steps == 0 && s.out.lost_steps == 0 && s.out.steps == 0);
 	CHECK(s.out.link.step_ms == 500 * SECOND && s.out.link.silent_ms == (490 - 300) * SECOND);
 	arena_free(s.arena);
 }

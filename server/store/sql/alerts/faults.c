@@ -210,9 +210,9 @@ enum status store_fold_incident(
 	TRY(run_with(tx, "UPDATE signature_hits SET incident_id = ?1 WHERE job_id = ?2 AND incident_id = ?3",
 		NUMBERS(to_id, job_id, from_id), err));
 	return run_with(tx,
-		"UPDATE incidents SET facts = facts || ',\"part_of\":\"' || CAST(?2 AS TEXT) || '-' || CAST(?1 AS TEXT) || '\"' WHERE job_id = ?2 AND"
+		"UPDATE incidents SET fold_id = ?4, facts = facts || ',\"part_of\":\"' || CAST(?2 AS TEXT) || '-' || CAST(?1 AS TEXT) || '\"' WHERE job_id = ?2 AND"
 		" incident_id = ?3",
-		NUMBERS(to_id, job_id, from_id), err);
+		NUMBERS(to_id, job_id, from_id, to_id), err);
 }
 
 enum status store_read_near(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t kinds,

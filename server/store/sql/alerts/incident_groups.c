@@ -201,9 +201,11 @@ enum status store_read_fold_streams(struct store_reader *reader, struct arena *a
 	TRY(statement_open(&s, reader,
 		"SELECT r.name FROM incidents AS i JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR (i.fold_id = ?2 AND i.fold_id <> 0)) AND i.metric = ?4"
+		" AND i.kind = ?5"
 		" ORDER BY i.incident_id LIMIT ?3",
 		err));
 	bind_numbers(&s, row->job_id, row->incident_id, limit);
 	bind_text(&s, row->metric);
+	bind_i64(&s, row->incident.kind);
 	return rows_read(&s, arena, ROWS(fields, struct span), out, count, err);
 }

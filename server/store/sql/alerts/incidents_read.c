@@ -27,7 +27,7 @@ enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                                  \
 	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id, i.attempt, i.life, i.known_ms,"                                       \
 	" (SELECT count(*) FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0"          \
-	" AND f.metric = i.metric),"                                                                                                \
+	" AND f.metric = i.metric AND f.kind = i.kind),"                                                                            \
 	" " SQL_TRUTH(HAS_OPEN_FOLD) " FROM incidents AS i"                                                                         \
 				     " JOIN jobs AS j ON j.job_id = i.job_id"                                                       \
 				     " LEFT JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"

@@ -72,9 +72,11 @@ static const struct quantity {
 	{"cost", COST("cost"), SHARE_COST, true},
 	{"lost_cost", COST("lost_cost"), SHARE_LOST_COST, true},
 	{"lost_steps",
-		"(SELECT g.lost_steps FROM goodput AS g WHERE g.job_id = j.job_id AND (g.steps > 0 OR g.step_ms > 0)"
-		" AND coalesce((SELECT max(b.lost_steps) FROM goodput_breaks AS b WHERE b.job_id = j.job_id), 0) >= 0)",
-		SHARE_BILLED, false}, /* what printed no step lost nobody knows how many, nor what never went on */
+		"(SELECT g.lost_steps FROM goodput AS g WHERE g.job_id = j.job_id"
+		" AND coalesce((SELECT max(b.lost_steps) FROM goodput_breaks AS b WHERE b.job_id = j.job_id),"
+		" CASE WHEN g.steps > 0 OR g.step_ms > 0 THEN 0 ELSE -1 END) >= 0)",
+		SHARE_BILLED,
+		false}, /* what printed no step lost nobody knows how many, unless its breaks say so, nor what never went on */
 	{"goodput", GOODPUT("goodput"), SHARE_NONE, false},
 };
 
