@@ -42,8 +42,7 @@ struct ingest_protocol {
 };
 
 extern const struct ingest_protocol ingest_plain; /* text/plain and everything that is no other's */
-extern const struct ingest_protocol
-	ingest_ndjson; /* application/x-ndjson: line|log|message, ts|date|time, stream, job */
+extern const struct ingest_protocol ingest_ndjson; /* application/x-ndjson: line|log|message, times, stream, job */
 extern const struct ingest_protocol ingest_json_array; /* application/json: an array of these */
 
 extern const struct ingest_protocol ingest_points; /* {"series":[…]} and {"points":[…]}, and the latter's array alone */

@@ -5,6 +5,7 @@ struct scanner {
 	const char *at;
 	const char *end;
 	const char *expected; /* set by the first mistake, which is at `at` */
+	bool says_kernel;
 };
 
 static bool fail(struct scanner *s, const char *expected)
@@ -46,6 +47,7 @@ static bool scan_string(struct scanner *s, struct ndjson_value *value)
 			size_t len = (size_t)(quote - first);
 			bool has_escapes = len && memchr(first, '\\', len);
 			*value = (struct ndjson_value){NDJSON_STRING, span_of(first, len), has_escapes};
+			s->says_kernel |= span_equal(value->raw, SPAN("kernel"));
 			return true;
 		}
 	}
@@ -170,7 +172,10 @@ static int field_of(struct span name)
 		[NDJSON_MESSAGE] = {"message", 7},
 		[NDJSON_TS] = {"ts", 2},
 		[NDJSON_TIME] = {"time", 4},
+		[NDJSON_AT_TIMESTAMP] = {"@timestamp", 10},
+		[NDJSON_TIMESTAMP] = {"timestamp", 9},
 		[NDJSON_DATE] = {"date", 4},
+		[NDJSON_JOURNAL_TIME] = {"__REALTIME_TIMESTAMP", 20},
 		[NDJSON_STREAM] = {"stream", 6},
 		[NDJSON_JOB] = {"job", 3},
 	};
@@ -225,8 +230,10 @@ bool ndjson_scan(struct span text, struct ndjson_object *object, struct ndjson_m
 	struct scanner s = {.start = text.ptr, .at = text.ptr, .end = text.ptr + text.len};
 
 	*object = (struct ndjson_object){0};
-	if (scan_object(&s, object))
+	if (scan_object(&s, object)) {
+		object->says_kernel = s.says_kernel;
 		return true;
+	}
 	*mistake = (struct ndjson_mistake){(size_t)(s.at - s.start) + 1, s.expected};
 	return false;
 }

@@ -12,9 +12,12 @@ enum ndjson_field {
 	NDJSON_LINE,
 	NDJSON_LOG,
 	NDJSON_MESSAGE,
-	NDJSON_TS,
+	NDJSON_TS, /* times, the better ones first */
 	NDJSON_TIME,
+	NDJSON_AT_TIMESTAMP,
+	NDJSON_TIMESTAMP,
 	NDJSON_DATE,
+	NDJSON_JOURNAL_TIME,
 	NDJSON_STREAM,
 	NDJSON_JOB,
 	NDJSON_FIELD_COUNT
@@ -30,6 +33,7 @@ struct ndjson_value {
 
 struct ndjson_object {
 	struct ndjson_value fields[NDJSON_FIELD_COUNT]; /* of a field that comes twice, the first */
+	bool says_kernel; /* some text in it is "kernel" */
 };
 
 struct ndjson_mistake {

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 enum {
-	LIVE_MS = 60000, /* an end so long after the last that its post tells of was sent later than it was trained */
 	ROUNDED_MS =
 		2000, /* how long a run was its summary says in whole seconds: an end that is said is the better word within so much */
 	INTERRUPTED_CODE = 255, /* what W&B makes of Ctrl-C */
@@ -175,14 +174,17 @@ static enum status find_past(struct posting *p, const struct batch *batch, struc
 	return OK;
 }
 
-/* Of one that is told of as it goes on, or by an import of ours, which says when it ended. */
+/*
+ * Of one that is told of as it goes on: its process ends it, which may have been at work long since its last log (an evaluation, a checkpoint), and
+ * waits for the answer, also of a server that was away. An import of ours and a relay say when it ended.
+ */
 static int64_t end_of_new(const struct wandb_call *call, const struct posting *p)
 {
-	const struct stream_post *post = &p->post;
+	int64_t ended_ms = p->post.ended_ms;
 
-	if (post->ended_ms && post->ended_ms < call->now_ms && p->last_ms < call->now_ms)
-		return post->ended_ms > p->last_ms ? post->ended_ms : p->last_ms;
-	return post->last_ms && post->last_ms < call->now_ms - LIVE_MS ? post->last_ms : call->now_ms;
+	if (ended_ms && ended_ms < call->now_ms && p->last_ms < call->now_ms)
+		return ended_ms > p->last_ms ? ended_ms : p->last_ms;
+	return call->now_ms;
 }
 
 /* By its summary, which says in seconds how long it was; *end_ms as it is where that says nothing later. */

@@ -268,6 +268,29 @@ def test_a_run_that_goes_on_has_its_metrics_again(server):
     assert of_log(server) == [*range(10, 15), *range(20, 25)]
 
 
+def test_what_is_told_before_the_log_of_a_run_that_goes_on_may_be_sent(server):
+    """After a kill of sm-ship the next one waits until that one's lease is over; its relay does not."""
+    began_s = int(time.time()) - 60
+    rows = lambda first, last: [f"loss: {2 - n / 50} acc: {n / 100}" for n in range(first, last)]
+    printed(server, ["it begins"], began_s)
+    run = make_run(server, run_name="r", job_name="shipped", start_time=1000 * began_s)
+    printed(server, rows(1, 11), began_s + 1)
+    tell(server, run, 1, 11, began_s + 1)
+    assert call(server, "runs/update", {"run_id": run, "status": "FINISHED", "end_time": 1000 * began_s + 11_000})[0] == 200, "a client alone ends the job"
+    update(server, run, status="RUNNING", resumed_time=1000 * (began_s + 20))
+    tell(server, run, 11, 21, began_s + 21)
+    update(server, run, status="FINISHED", end_time=1000 * began_s + 31_000)
+    wait_until(lambda: counts_of(server, JOB)["loss"] == (20, "loss"), what="what was told")
+    waited_ms = int(1000 * (time.time() - began_s - 20))
+    opened = server.post("/api/v1/sessions", json={"job": "shipped", "stream": "algo-1", "resume": True, "waited_ms": waited_ms})
+    assert opened.status == 201, opened
+    printed(server, rows(11, 21), began_s + 21)
+    ended = {"exit": {"code": 0, "at_ms": 1000 * began_s + 32_000}}
+    assert server.post(f"/api/v1/sessions/{opened.body['session']}", json=ended).status == 200
+    wait_until(lambda: counts_of(server, JOB).get("acc", (0,))[0] == 20, what="what nobody told")
+    assert counts_of(server, JOB)["loss"] == (20, "loss") and "train:loss" not in counts_of(server, JOB), counts_of(server, JOB)
+
+
 def test_a_training_with_another_run_has_told_it_that(server):
     """Which is a job of its own. What is printed behind its end is of none of both."""
     began_s = int(time.time()) - 60

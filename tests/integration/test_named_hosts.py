@@ -13,6 +13,7 @@ XID = "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
 ECC = "RuntimeError: CUDA error: uncorrectable ECC error encountered"
 ROW = "|                           | Fail - GPU: 0                                  |"
 NIC = "mlx5_core 0000:41:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count"
+UE = "EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0 (channel:1 slot:0 page:0x1 offset:0x0 grain:32 syndrome:0x0)"
 FAILED_ROW = "| Page Retirement/Row Remap | Fail                                           |"
 
 # Of a stream of one host each: a line, and who is charged with it; None: nobody.
@@ -51,6 +52,39 @@ SAID = [
     ("loghost", json.dumps({"message": XID, "kubernetes": {"pod_node_name": "known-2"}, "host": "known-1"}), None),
     ("loghost", json.dumps({"MESSAGE": NIC, "_HOSTNAME": "known-2"}), "known-2"),
     ("tr-6", json.dumps({"config": {"hostname": "known-2"}, "message": XID}), "tr-6"),
+    # of the kernel for certain: what it says in words of its own counts, too
+    ("loghost", f"Nov 30 01:10:00 ob-3 kernel: [  123.456] {UE}", "ob-3"),
+    ("loghost", f"<2>1 2026-11-30T01:10:00.1+00:00 ob-4 kernel - - - {UE}", "ob-4"),
+    ("loghost", json.dumps({"MESSAGE": UE, "PRIORITY": "2", "SYSLOG_IDENTIFIER": "kernel", "_HOSTNAME": "known-2", "_TRANSPORT": "kernel"}), "known-2"),
+]
+
+# As Vector, Fluent Bit and Logstash post what the kernel said: the machine of the request, the record, and who is charged.
+JOURNAL = {"PRIORITY": "4", "SYSLOG_IDENTIFIER": "kernel", "_HOSTNAME": "known-2", "_TRANSPORT": "kernel", "host": "known-2", "source_type": "journald"}
+POSTED = [
+    ("loghost", JOURNAL | {"message": XID}, "known-2"),
+    (None, JOURNAL | {"message": XID}, "known-2"),
+    ("loghost", {"date": 1796000000.5, "log": f"<4>[  123.456789] {XID}\n", "hostname": "known-2"}, "known-2"),
+    ("loghost", {"@timestamp": "2026-11-30T01:10:00.000Z", "host": {"name": "known-1"}, "message": f"kernel: {XID}"}, "known-1.cluster.local"),
+    ("loghost", {"log": XID, "kubernetes": {"pod_name": "train-0", "host": "known-2"}}, "known-2"),
+    ("loghost", {"log": XID, "kubernetes": {"host": "known-2"}, "host": "known-1"}, None),
+    ("loghost", {"host": "re-1", "message": XID}, None),
+    ("loghost", {"host": "loghost", "message": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "known-2"),
+    ("tr-7", {"host": "known-2", "message": ECC}, "tr-7"),
+    ("loghost", JOURNAL | {"message": UE}, "known-2"),
+    ("loghost", {"MESSAGE": UE, "SYSLOG_IDENTIFIER": "kernel", "_HOSTNAME": "known-2"}, "known-2"),
+    ("loghost", {name.lower(): value for name, value in JOURNAL.items() if name != "host"} | {"date": 1796000000.5, "message": UE}, "known-2"),
+    ("loghost", {"appname": "kernel", "facility": "kern", "hostname": "known-2", "message": UE, "source_type": "syslog"}, "known-2"),
+]
+QUOTED = [
+    UE,
+    f"kernel: {UE}",
+    f"2026-11-30 01:10:00,123 INFO kernel: {UE}",
+    f"2026-11-30 01:10:00 known-2 python[12]: kernel: {UE}",
+    f"our dmesg had: Nov 30 01:10:00 known-2 kernel: {UE}",
+    f'found {{"SYSLOG_IDENTIFIER": "kernel", "_HOSTNAME": "known-2", "MESSAGE": "{UE}"}}',
+    json.dumps({"host": "known-2", "message": f"kernel: {UE}"}),
+    json.dumps({"host": "known-2", "program": "train.py", "message": f"kernel: {UE}"}),
+    json.dumps({"host": "known-2", "message": "restarted", "last": f"Nov 30 01:10:00 known-2 kernel: {UE}"}),
 ]
 
 
@@ -62,14 +96,22 @@ def test_the_machine_that_a_line_names_is_charged(server):
     for at, (host, line, _) in enumerate(SAID):
         send(server, f"j{at:02}", "algo-1", (now, "step: 1 loss: 2.0"), (now, line), host=host)
     send(server, "own", "system/sy-1", (now, f"Nov 30 01:10:00 ob-9 kernel: {XID}"), host="sy-1")
+    for at, (host, record, _) in enumerate(POSTED):
+        body, kind = (json.dumps([record]), "application/json") if at % 2 else (json.dumps(record) + "\n", "application/x-ndjson")
+        of_host = f"&host={host}" if host else ""
+        assert server.post(f"/api/v1/logs?job=p{at:02}&stream=kernel{of_host}", body.encode(), content_type=kind).status == 200
 
     def told():
         rows = [row for row in server.get("/api/v1/incidents?limit=1000").body["incidents"] if "told_by" not in row["evidence"]]
         return {row["job"]: (row["kind"], row["evidence"].get("host"), row["evidence"].get("shared")) for row in rows}
 
-    wanted = {f"j{at:02}": ("node_suspect", host, None) if host else ("log_signature", None, True) for at, (_, _, host) in enumerate(SAID)}
+    of = {f"{name}{at:02}": host for name, rows in (("j", SAID), ("p", POSTED)) for at, (_, _, host) in enumerate(rows)}
+    wanted = {job: ("node_suspect", host, None) if host else ("log_signature", None, True) for job, host in of.items()}
     wanted["own"] = ("node_suspect", "sy-1", None)
+    # what a program of the job writes of a kernel is no fault
+    send(server, "said", "algo-1", (now, "step: 1 loss: 2.0"), *((now, line) for line in QUOTED), host="qu-1")
     wait_until(lambda: told().keys() == wanted.keys(), what="an incident of each")
+    server.wait_for_extraction()
     assert told() == wanted
     assert sorted(drained(server)) == sorted({host for _, host, _ in wanted.values() if host})
     assert suspects(server, "other")  # it hears of its machines' faults

@@ -237,6 +237,25 @@ os.kill(os.getpid(), 9)
     assert row["TrainingJobStatus"] == "Failed" and ended - 20 < row["TrainingEndTime"] < ended + 1, row
 
 
+@long
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_what_a_process_did_behind_its_last_log_is_billed(server, version):
+    out = wandbclient.run(server, version, """
+begun = time.time()
+run = wandb.init(project="exp", name="quiet", settings=wandb.Settings(x_disable_stats=True))
+for step in range(20):
+    run.log({"loss": step}, step=step)  # a row is sent with the next one, or at the end
+    time.sleep(0.2)
+time.sleep(66)  # an evaluation
+run.finish()
+give({"ran": [begun, time.time()]})
+""")
+    begun, ended = next(json.loads(line)["ran"] for line in out.splitlines() if line.startswith('{"ran"'))
+    row = job(server, "exp/quiet")
+    assert row["TrainingJobStatus"] == "Completed" and 70 <= row["BillableTimeInSeconds"] <= ended - begun + 1, row
+    assert begun - 1 <= row["TrainingStartTime"] and row["TrainingEndTime"] <= ended + 1, row
+
+
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_nan_is_an_incident(server, version):
     wandbclient.run(server, version, """

@@ -71,6 +71,18 @@ def test_a_sync_s_time_is_none_of_its_run(shared):
     assert all(line["ts_ms"] <= 1000 * now + 510 for line in shared.lines("p/cut", "console"))
 
 
+def test_a_run_that_is_told_of_as_it_goes_on_ends_when_its_process_ends_it(shared):
+    """Its last row is held back until then, however long the process was at work without another: an evaluation, a checkpoint."""
+    now = time.time()
+    config = json.dumps({"_wandb": {"value": {"start_time": now - 300}}})
+    make_run(shared, "quiet", host="node-1", program="/home/u/train.py", config=config)
+    taken(post(shared, "quiet", {EVENTS: (0, [{"system.cpu": 5, "_timestamp": now + 0.5}]), HISTORY: (0, [{"_step": 0, "_timestamp": now - 290, "loss": 2}])}))
+    taken(post(shared, "quiet", {HISTORY: (1, [{"_step": 1, "_timestamp": now - 200, "loss": 1}])}, complete=True, exitcode=0))
+    row = shared.get("/api/v1/jobs/p%2Fquiet").body
+    assert row["TrainingJobStatus"] == "Completed" and row["TrainingEndTime"] >= now - 1, row
+    assert row["BillableTimeInSeconds"] == pytest.approx(row["TrainingEndTime"] - row["TrainingStartTime"], abs=1) and row["BillableTimeInSeconds"] >= 298
+
+
 # ---- who is let in ----
 
 def basic(password):

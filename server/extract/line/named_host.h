@@ -8,15 +8,6 @@
 #include "base/buf.h"
 #include "extract/line/signature.h"
 
-/* No machine is called so. */
-#define NAMED_HOST_OF_NOBODY SPAN("?")
-
-enum {
-	NAMED_HOST_RECORD_BYTES = 64 << 10, /* so much of a record is read */
-	NAMED_HOST_PLAIN_BYTES =
-		4 * NAMED_HOST_RECORD_BYTES /* what its texts, and those of records in them, need in `plain` */
-};
-
 /* How sure it is that a line is of the machine that it names, and not of the one that sent it. */
 enum naming {
 	NAMING_NONE, /* it names none */
@@ -28,8 +19,3 @@ enum naming {
 
 /* Of a line with that signature. *host: "" with NAMING_NONE. It lives as long as the line and `plain`, which fails out of memory. */
 enum naming named_host_read(struct span text, const struct signature *signature, struct buf *plain, struct span *host);
-
-/* One machine by its short and its full name. */
-bool named_host_is_same(struct span a, struct span b);
-/* Names that say nothing of what the machine calls itself: an instance's id, an address. */
-bool named_host_is_number(struct span host);

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/span.h"
 
-enum { SIEVE_MAX = 128, SIEVE_WORDS = SIEVE_MAX / 64 };
+enum { SIEVE_MAX = 192, SIEVE_WORDS = SIEVE_MAX / 64 };
 
 struct sieve;
 

@@ -1,6 +1,7 @@
 #include "extract/line/signature.h"
 
 #include "base/arena.h"
+#include "extract/line/kernel_line.h"
 #include "extract/line/sieve.h"
 
 #include <stdio.h>
@@ -140,15 +141,18 @@ static enum status read_lists(struct signature_set *set, struct error *err)
 
 static enum status build_sieve(struct signature_set *set, struct error *err)
 {
-	struct span patterns[2][SIGNATURES_MAX];
+	struct span patterns[2][SIGNATURES_MAX + 1];
 
-	_Static_assert((int)SIGNATURES_MAX <= (int)SIEVE_MAX, "each has a bit");
+	_Static_assert((int)SIGNATURES_MAX < (int)SIEVE_MAX, "each has a bit, and so has what may be a kernel's line");
 	for (size_t i = 0; i < set->count; i++) {
 		bool is_kernel = set->items[i].shown.is_kernel;
 		patterns[is_kernel][i] = set->items[i].shown.pattern;
 		patterns[!is_kernel][i] = SPAN("");
 	}
-	TRY(sieve_new(&set->sieve, patterns[0], set->count, err));
+	/* as long as the others' texts: a shorter one would make the sieve slower */
+	patterns[0][set->count] = SPAN(
+		"\":\"kernel\",|\":\"kernel\"}|: \"kernel\",|: \"kernel\"}|\":\\\\\"kernel\\\\\"|: \\\\\"kernel\\\\\"");
+	TRY(sieve_new(&set->sieve, patterns[0], set->count + 1, err));
 	return sieve_new(&set->kernel_sieve, patterns[1], set->count, err);
 }
 
@@ -241,12 +245,16 @@ bool signature_find(const struct signature_set *set, struct regex_scratch *scrat
 	struct signature_found *out)
 {
 	uint64_t words[SIEVE_WORDS], kernel[SIEVE_WORDS] = {0};
+	size_t last = set->count / 64;
+	uint64_t kernel_bit = UINT64_C(1) << set->count % 64;
 
 	if (text.len > TESTED_BYTES)
 		text.len = TESTED_BYTES; /* such messages are short; what is longer is a dump */
 	sieve_find(set->sieve, text, words);
-	if (is_system)
+	bool may_be = (words[last] & kernel_bit) || kernel_line_may_have_header(text);
+	if (is_system || (may_be && kernel_line_is_sure(text)))
 		sieve_find(set->kernel_sieve, text, kernel);
+	words[last] &= ~kernel_bit;
 	for (size_t base = 0; base < SIEVE_MAX; base += 64)
 		for (uint64_t bits = words[base / 64] | kernel[base / 64]; bits; bits &= bits - 1) {
 			out->index = base + (size_t)__builtin_ctzll(bits);

@@ -23,7 +23,7 @@ enum signature_about {
 	SIGNATURE_CHECKPOINT
 };
 
-enum { SIGNATURES_MAX = 128 };
+enum { SIGNATURES_MAX = 190 };
 
 struct signature {
 	struct span name, title, cause, action, source, pattern;
@@ -31,7 +31,7 @@ struct signature {
 	enum signature_about about;
 	bool is_drain; /* the machine should not be given to the next job */
 	bool is_nonfatal; /* of a machine that works on: nothing broke for it */
-	bool is_kernel; /* looked for in system streams alone */
+	bool is_kernel; /* looked for in the kernel's lines alone */
 	bool is_check; /* what a check of a machine prints of that machine: no program of a job prints it */
 	const struct json *warning_on; /* names of instance types; NULL: none */
 	const struct json *presets; /* of a checkpoint: formats that print it by default; NULL: none */
@@ -65,7 +65,7 @@ struct signature_found {
 	struct span host; /* that the line names; "": none */
 	int64_t step; /* of a checkpoint; -1: it says none */
 };
-/* is_system: of a kernel's stream. */
+/* is_system: of a kernel's stream. A line that is a kernel's for certain (kernel_line.h) counts as one of it. */
 bool signature_find(const struct signature_set *set, struct regex_scratch *scratch, struct span text, bool is_system,
 	struct signature_found *out);
 

@@ -64,16 +64,22 @@ static bool take_value(struct span *text, struct member *member)
 }
 
 /* Their place in the list says which of two is the message. */
+static const struct span message_names[] = {SPAN("log"), SPAN("message"), SPAN("msg"), SPAN("text"), SPAN("MESSAGE"),
+	SPAN("textPayload"), SPAN("short_message"), SPAN("body"), SPAN("event")};
+enum { MESSAGE_NAMES = sizeof message_names / sizeof *message_names };
+
 static size_t message_order(struct span key)
 {
-	static const struct span names[] = {SPAN("log"), SPAN("message"), SPAN("msg"), SPAN("text"), SPAN("MESSAGE"),
-		SPAN("textPayload"), SPAN("short_message"), SPAN("body"), SPAN("event")};
-	size_t count = sizeof names / sizeof *names;
+	size_t order = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (span_equal(key, names[i]))
-			return i;
-	return count;
+	while (order < MESSAGE_NAMES && !span_equal(key, message_names[order]))
+		order++;
+	return order;
+}
+
+bool unwrap_is_message(struct span key)
+{
+	return message_order(key) < MESSAGE_NAMES;
 }
 
 /* Numbers that loggers and collectors say of a line, not a trainer of its training. */
@@ -81,7 +87,7 @@ static bool is_of_logger(struct span key)
 {
 	static const struct span names[] = {SPAN("level"), SPAN("levelno"), SPAN("lineno"), SPAN("line"),
 		SPAN("line_number"), SPAN("process"), SPAN("pid"), SPAN("tid"), SPAN("thread"), SPAN("created"),
-		SPAN("msecs"), SPAN("relativeCreated"), SPAN("ts"), SPAN("t"), SPAN("v"), SPAN("rank"),
+		SPAN("msecs"), SPAN("relativeCreated"), SPAN("ts"), SPAN("date"), SPAN("t"), SPAN("v"), SPAN("rank"),
 		SPAN("local_rank"), SPAN("global_rank"), SPAN("node_rank"), SPAN("world_size"), SPAN("severity"),
 		SPAN("severityNumber"), SPAN("priority"), SPAN("PRIORITY"), SPAN("seq"), SPAN("sequence"),
 		SPAN("offset"), SPAN("index"), SPAN("facility"), SPAN("schema_version"), SPAN("version"),

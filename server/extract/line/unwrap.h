@@ -42,5 +42,7 @@ struct unwrap_trace {
 bool line_unwrap(struct span *text, struct buf *out, struct unwrap_trace *trace);
 /* What of the text before was it that is `part` of the one now; false: it stands there in another form. */
 bool unwrap_trace_find(const struct unwrap_trace *trace, struct span part, struct span *where);
+/* So loggers and collectors call the member that holds the line. */
+bool unwrap_is_message(struct span key);
 /* What stands between the quotes of a text of JSON, with its escapes read: not more bytes. A line break becomes '\r'. */
 void unwrap_append_plain(struct span text, struct buf *out);

@@ -1,10 +1,13 @@
 /*
- * NDJSON, an object a line, and a JSON array of such objects, which may span lines. Fields: line, log or message (text), ts, time or date, stream, job; all others are skipped. An
- * object without a text of those names is the line itself. A bad object harms itself alone.
+ * NDJSON, an object a line, and a JSON array of such objects, which may span lines. Fields: line, log or message (text), the times of
+ * ndjson_scan.h, stream, job; all others are skipped. An object without a text of those names is the line itself, and of a kernel's line its
+ * machine is kept. A bad object harms itself alone.
  */
+#include "extract/line/kernel_line.h"
 #include "ingest/ingest.h"
 #include "ingest/lines/lines.h"
 #include "ingest/ndjson_scan.h"
+#include "model/metrics/stream_name.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -26,6 +29,7 @@ struct ingest_parser {
 	struct buf decoded; /* the text at hand without its escapes */
 	struct buf job_name; /* the same of the names */
 	struct buf stream_name;
+	struct buf plain, kept; /* of a kernel's line */
 	struct buf warnings;
 	bool is_array;
 	enum array_state state;
@@ -45,6 +49,8 @@ static void ndjson_free(struct ingest_parser *parser)
 	buf_done(&parser->decoded);
 	buf_done(&parser->job_name);
 	buf_done(&parser->stream_name);
+	buf_done(&parser->plain);
+	buf_done(&parser->kept);
 	buf_done(&parser->warnings);
 	arena_free(parser->arena);
 	mem_free(parser);
@@ -67,6 +73,8 @@ static enum status ndjson_open(struct ingest_parser **out, const struct ingest_o
 	}
 	parser->carry = BUF_INIT(ESCAPE_FACTOR * options->max_line_bytes + OTHER_FIELDS_BYTES);
 	parser->decoded = parser->job_name = parser->stream_name = BUF_INIT(parser->carry.max_bytes);
+	parser->plain = BUF_INIT(KERNEL_PLAIN_BYTES);
+	parser->kept = BUF_INIT(KERNEL_KEPT_BYTES);
 	parser->warnings = BUF_INIT(WARNING_BYTES);
 	*out = parser;
 	return OK;
@@ -115,6 +123,7 @@ __attribute__((format(printf, 3, 4))) static void bad_time(
 
 struct entry {
 	struct span text;
+	struct span kept; /* instead of the text; "": nothing */
 	struct span job;
 	struct span stream;
 	int64_t ts_ms;
@@ -152,24 +161,26 @@ static bool read_name(struct ingest_parser *parser, struct batch *batch, struct 
 	return read_string(parser, batch, object, value, scratch, out);
 }
 
+/* The first one that is a time: "time" may be how long something took. */
 static int64_t read_time(struct ingest_parser *parser, struct span object, const struct ndjson_object *fields)
 {
-	for (int i = NDJSON_TS; i <= NDJSON_DATE; i++) {
-		const struct ndjson_value *value = &fields->fields[i];
-		int64_t ts_ms;
+	const struct ndjson_value *bad = NULL;
+	int64_t ts_ms;
 
+	for (int i = NDJSON_TS; i <= NDJSON_JOURNAL_TIME; i++) {
+		const struct ndjson_value *value = &fields->fields[i];
 		if (value->kind == NDJSON_ABSENT || value->kind == NDJSON_NULL)
 			continue;
-		if (value->kind == NDJSON_OTHER)
-			bad_time(parser, 1, "the time is neither text nor number: the time of arrival counts");
-		else if (ingest_parse_time(value->raw, &ts_ms))
+		if (value->kind != NDJSON_OTHER && ingest_parse_time(value->raw, &ts_ms))
 			return ts_ms;
-		else
-			bad_time(parser, column_of(object, value->raw),
-				"'%.*s' is no time between 1990 and 2200: the time of arrival counts",
-				(int)(value->raw.len < 64 ? value->raw.len : 64), value->raw.ptr);
-		break;
+		bad = bad ? bad : value;
 	}
+	if (bad && bad->kind == NDJSON_OTHER)
+		bad_time(parser, 1, "the time is neither text nor number: the time of arrival counts");
+	else if (bad)
+		bad_time(parser, column_of(object, bad->raw),
+			"'%.*s' is no time between 1990 and 2200: the time of arrival counts",
+			(int)(bad->raw.len < 64 ? bad->raw.len : 64), bad->raw.ptr);
 	return NO_TIME;
 }
 
@@ -178,6 +189,19 @@ static bool is_docker_output(struct span stream, const struct ndjson_value *text
 {
 	return text && text == &fields->fields[NDJSON_LOG] &&
 	       (span_equal(stream, SPAN("stdout")) || span_equal(stream, SPAN("stderr")));
+}
+
+/* What a kernel said belongs to its machine, which the record names, whatever stream it comes in. */
+static void keep_machine(
+	struct ingest_parser *parser, struct span object, const struct ndjson_object *fields, struct entry *entry)
+{
+	if (stream_is_system(entry->stream) || !(fields->says_kernel || kernel_line_is_quoted(entry->text)))
+		return;
+	if (entry->text.len && entry->text.ptr[entry->text.len - 1] == '\n')
+		entry->text.len--;
+	if (span_find_char(entry->text, '\n') < 0 &&
+		kernel_record_keep(span_trim(object), entry->text, &parser->plain, &parser->kept))
+		entry->kept = buf_span(&parser->kept);
 }
 
 static bool read_entry(struct ingest_parser *parser, struct batch *batch, struct span object, struct entry *entry)
@@ -206,6 +230,8 @@ static bool read_entry(struct ingest_parser *parser, struct batch *batch, struct
 	if (ingest_count_lines(entry->text) > most)
 		return reject(parser, batch, 1, "a text of more than %zu lines (--max-line-bytes)", most);
 	entry->ts_ms = read_time(parser, object, &fields);
+	if (text)
+		keep_machine(parser, object, &fields, entry);
 	return true;
 }
 
@@ -238,6 +264,18 @@ static enum status find_part(struct ingest_parser *parser, struct batch *batch, 
 	return *out ? OK : error_no_memory(err);
 }
 
+/* What an offset counts is the text, whatever is kept. */
+static bool add(
+	const struct ingest_parser *parser, struct batch *batch, struct batch_part *part, const struct entry *entry)
+{
+	size_t most = parser->options.max_line_bytes;
+
+	if (!entry->kept.len)
+		return ingest_add_lines(batch, part, entry->text, entry->ts_ms, most);
+	return batch_add(batch, part, span_cut(entry->kept, most), entry->ts_ms, entry->kept.len > most ? LINE_CUT : 0,
+		entry->text.len + 1);
+}
+
 static bool is_blank(struct span line)
 {
 	for (size_t i = 0; i < line.len; i++)
@@ -261,13 +299,17 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 	TRY(buf_status(&parser->decoded, err));
 	TRY(buf_status(&parser->job_name, err));
 	TRY(buf_status(&parser->stream_name, err));
+	TRY(buf_status(&parser->plain, err));
+	TRY(buf_status(&parser->kept, err));
 	if (is_read)
 		TRY(find_part(parser, batch, &entry, &part, err));
-	if (part && !ingest_add_lines(batch, part, entry.text, entry.ts_ms, parser->options.max_line_bytes))
+	if (part && !add(parser, batch, part, &entry))
 		return error_no_memory(err);
 	ingest_let_go(&parser->decoded);
 	ingest_let_go(&parser->job_name);
 	ingest_let_go(&parser->stream_name);
+	ingest_let_go(&parser->plain);
+	ingest_let_go(&parser->kept);
 	return OK;
 }
 
@@ -417,7 +459,8 @@ static enum status array_finish(struct ingest_parser *parser, struct batch *batc
 
 static size_t ndjson_held_bytes(const struct ingest_parser *parser)
 {
-	return parser->carry.cap + parser->decoded.cap + parser->job_name.cap + parser->stream_name.cap;
+	return parser->carry.cap + parser->decoded.cap + parser->job_name.cap + parser->stream_name.cap +
+	       parser->plain.cap + parser->kept.cap;
 }
 
 static struct span ndjson_warning(const struct ingest_parser *parser)

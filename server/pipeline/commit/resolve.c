@@ -147,24 +147,6 @@ static struct stream_state *new_stream(struct job_state *job, const struct strea
 	return stream;
 }
 
-/* A job that goes on may do so without its tracker: what that told before is not told now. */
-static enum status note_told(struct stream_state *stream, struct error *err)
-{
-	struct job_state *job = stream->job;
-
-	for (size_t i = 0; i < stream->series_count; i++) {
-		const struct series_state *series = stream->series[i];
-		int64_t began_ms = atomic_load(&job->began_ms);
-		const struct summary *summary = &series->summary;
-		struct told_when when = {atomic_load(&job->life), series->min_ms > began_ms ? series->min_ms : began_ms,
-			summary->nan_count + summary->inf_count > 0};
-		if (series->is_told && series->max_ms >= began_ms &&
-			!told_metrics_add(&job->told, span_from(series->metric), series->role, &when))
-			return error_no_memory(err);
-	}
-	return OK;
-}
-
 static enum status fill_stream(struct store_reader *reader, struct job_state *job, const struct stream_row *row,
 	struct stream_state **stream, struct error *err)
 {
@@ -189,7 +171,8 @@ static enum status fill_stream(struct store_reader *reader, struct job_state *jo
 	}
 	if ((*stream)->stretches.is_rough)
 		TRY(rebuild_stretches(reader, *stream, row, &view, err));
-	TRY(note_told(*stream, err));
+	if (!stream_note_told(*stream))
+		return error_no_memory(err);
 	TRY(sign_cuts_load(reader, *stream, err));
 	return host_lines_load(reader, *stream, err);
 }

@@ -523,14 +523,14 @@ bool consume_close_hole(struct stream_state *stream)
 	return is_level;
 }
 
-/* Of what extraction may be behind (--queue-bytes) the half, or what is left of it. */
+/* Of what extraction may be behind (--queue-bytes) a quarter, or what is left of it. */
 static size_t room_to_keep(const struct pipeline *pipeline)
 {
 	size_t most = pipeline->options.queue_bytes, backlog = atomic_load(&pipeline->backlog_bytes);
 
 	if (backlog >= most)
 		return 0;
-	return most - backlog < most / 2 ? most - backlog : most / 2;
+	return most - backlog < most / 4 ? most - backlog : most / 4;
 }
 
 /* Once all have extracted it. Slices that are blocks are taken from the journal as they are: their groups are not kept. */

@@ -3,6 +3,7 @@
 #include "base/hash128.h"
 #include "base/log.h"
 #include "base/text/host_list.h"
+#include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
 #include "extract/line/prefix.h"
 #include "extract/line/signature.h"
@@ -398,10 +399,10 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 	if (!said.len)
 		return look_at_rank(w, hit, err);
 	TRY(find_sender(w, &sender, err));
-	if (named_host_is_same(said, sender))
+	if (machine_name_is_same(said, sender))
 		return OK;
 	TRY(store_find_machine(store_tx_reader(w->tx), w->arena, said, &known, err));
-	bool is_sure = naming == NAMING_SURE || (naming == NAMING_KERNEL && !named_host_is_number(sender));
+	bool is_sure = naming == NAMING_SURE || (naming == NAMING_KERNEL && !machine_name_is_number(sender));
 	TRY(host_list_expand(w->arena, is_sure ? said : SPAN(""), &names, &count, err));
 	hit->is_of_nobody = !known.len && !count && (is_sure || naming == NAMING_ELSEWHERE);
 	hit->host = known;

@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "extract/line/kernel_line.h"
+#include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
 #include "extract/line/signature.h"
 #include "fleet/nccl_work.h"
@@ -231,7 +233,7 @@ static enum status find_sign(struct pipeline *pipeline, struct stream_state *str
 	if (!oldest)
 		return find_or_add(stream, found, out, err);
 	if (ts_ms <= oldest->last_ms + SIGN_QUIET_MS) {
-		found->host = NAMED_HOST_OF_NOBODY;
+		found->host = MACHINE_OF_NOBODY;
 		*naming = NAMING_ELSEWHERE;
 		return find_or_add(stream, found, out, err);
 	}
@@ -302,7 +304,7 @@ static enum naming name_host(
 		naming = named_host_read(text, found->signature, plain, &found->host);
 	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
 		return naming;
-	found->host = NAMED_HOST_OF_NOBODY;
+	found->host = MACHINE_OF_NOBODY;
 	return NAMING_ELSEWHERE;
 }
 
@@ -318,7 +320,7 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
-	AUTO_DONE(buf) plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
+	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	enum naming naming = name_host(stream, line->text, &plain, &found);
 	TRY(buf_status(&plain, err));
 	return note_hit(pipeline, stream, &found, naming, line, ts_ms, arrival_ms, err);

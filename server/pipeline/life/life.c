@@ -361,6 +361,21 @@ static int64_t halted_until_ms(const struct history *history)
 	return until_ms;
 }
 
+/*
+ * It has gone on from a time that is past: its sender had to wait, and its tracker has told of the time since. Without memory the log tells
+ * that, too.
+ */
+static void note_told(struct job_state *job)
+{
+	struct stream_state *stream;
+
+	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		(void)!stream_note_told(stream);
+		pthread_mutex_unlock(&stream->mutex);
+	}
+}
+
 void life_note(struct job_state *job, const struct history *history)
 {
 	static const struct transition_row none;
@@ -370,10 +385,13 @@ void life_note(struct job_state *job, const struct history *history)
 	note_gaps(job, history);
 	note_breaks(job, history);
 	atomic_store(&job->halts_to_ms, halted_until_ms(history));
-	if (atomic_exchange(&job->is_over, is_final) && !is_final)
+	bool goes_on = atomic_exchange(&job->is_over, is_final) && !is_final;
+	if (goes_on)
 		atomic_fetch_add(&job->life, 1);
 	atomic_store(&job->over_ms, is_final ? last->start_ms : INT64_MAX);
 	atomic_store(&job->began_ms, history_began_again_ms(history));
+	if (goes_on)
+		note_told(job);
 	for (size_t i = 0; i < history->count; i++)
 		if (history->rows[i].source == SOURCE_ASSUMED &&
 			span_equal(history->rows[i].status, SPAN("Training"))) {

@@ -114,6 +114,24 @@ struct series_state *stream_find_series(struct stream_state *stream, struct span
 	return NULL;
 }
 
+/* A job that goes on may do so without its tracker: what that told before is not told now. */
+bool stream_note_told(const struct stream_state *stream)
+{
+	struct job_state *job = stream->job;
+	int64_t began_ms = atomic_load(&job->began_ms);
+
+	for (size_t i = 0; i < stream->series_count; i++) {
+		const struct series_state *series = stream->series[i];
+		const struct summary *summary = &series->summary;
+		struct told_when when = {atomic_load(&job->life), series->min_ms > began_ms ? series->min_ms : began_ms,
+			summary->nan_count + summary->inf_count > 0};
+		if (series->is_told && series->max_ms >= began_ms &&
+			!told_metrics_add(&job->told, span_from(series->metric), series->role, &when))
+			return false;
+	}
+	return true;
+}
+
 struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id, struct span name, struct span host)
 {
 	struct stream_state *stream = mem_zeroed(sizeof *stream);

@@ -307,6 +307,8 @@ struct stream_state *stream_state_new(struct job_state *job, uint32_t stream_id,
 void stream_state_free(struct stream_state *stream);
 /* With the lock; NULL: it has none of that name. */
 struct series_state *stream_find_series(struct stream_state *stream, struct span metric);
+/* With the lock, where others know the stream: its job knows what was told since it went on after its last end. False: no memory. */
+bool stream_note_told(const struct stream_state *stream);
 /* Whose its log is, as the row of its tracker's run has it. False: it is known. */
 bool job_note_log(struct job_state *job, const struct tracked_run_row *run);
 /* A line of that time was printed by another run: it says nothing of this job's values. */

@@ -1,3 +1,5 @@
+#include "extract/line/kernel_line.h"
+#include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
 
 #include "test.h"
@@ -162,6 +164,18 @@ static const struct {
 		NAMING_ELSEWHERE, "gpu14"},
 	{"{\"config\":{\"hostname\":\"gpu14\",\"kubernetes\":{\"host\":\"gpu15\"}},\"message\":\"" XID "\"}",
 		NAMING_NONE, NAMING_NONE, ""},
+	{"{\"kubernetes\":{\"host\":\"gpu14\"},\"_hostname\":\"gpu15\",\"message\":\"" XID "\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu15"},
+	{"{\"host\":\"col-1\",\"HOSTNAME\":\"gpu15\",\"message\":\"" XID "\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"gpu15"},
+	/* the kernel by its program's name, whatever it says */
+	{"{\"SYSLOG_IDENTIFIER\":\"kernel\",\"_HOSTNAME\":\"gpu14\",\"MESSAGE\":\"EDAC MC0: 1 UE\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"process\":{\"name\":\"kernel\"},\"host\":{\"name\":\"gpu14\"},\"message\":\"EDAC MC0: 1 UE\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"job\":{\"program\":\"kernel\"},\"host\":\"gpu14\",\"message\":\"EDAC MC0: 1 UE\"}", NAMING_NONE,
+		NAMING_NONE, ""},
+	{"2026-11-30 01:10:00 INFO kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
 	/* kubectl logs --prefix */
 	{"[pod/train-0/pytorch] " ECC, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "train-0"},
 	{"[pod/train-0/] " ECC, NAMING_NONE, NAMING_NONE, ""},
@@ -170,7 +184,7 @@ static const struct {
 
 TEST(the_machine_that_a_line_names)
 {
-	AUTO_DONE(buf) plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
+	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		for (int as_check = 0; as_check < 2; as_check++) {
@@ -186,8 +200,8 @@ TEST(the_machine_that_a_line_names)
 
 TEST(a_record_that_is_long_is_read_up_to_a_bound)
 {
-	enum { LONG = NAMED_HOST_RECORD_BYTES };
-	AUTO_DONE(buf) line = BUF_INIT(4 * LONG), plain = BUF_INIT(NAMED_HOST_PLAIN_BYTES);
+	enum { LONG = KERNEL_RECORD_BYTES };
+	AUTO_DONE(buf) line = BUF_INIT(4 * LONG), plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	struct span host;
 
 	buf_append_text(&line, "{\"host\":\"gpu14\",\"a\":\"{\\\"b\\\":\\\"{");
@@ -204,23 +218,50 @@ TEST(a_record_that_is_long_is_read_up_to_a_bound)
 	CHECK(span_equal(host, SPAN("gpu14")) && !plain.failure);
 }
 
+#define UE "EDAC MC0: 1 UE"
+
+TEST(lines_of_the_kernel_for_certain)
+{
+	static const char *const sure[] = {"Nov 30 01:10:00 gpu07 kernel: " UE,
+		"<2>1 2026-11-30T01:10:00Z gpu07 kernel - - - " UE,
+		"{\"ident\":\"kernel\",\"host\":\"gpu07\",\"message\":\"" UE "\"}",
+		"{\"message\":\"Nov 30 01:10:00 gpu07 kernel: " UE "\"}",
+		"{\"log\":\"{\\\"SYSLOG_IDENTIFIER\\\":\\\"kernel\\\",\\\"MESSAGE\\\":\\\"" UE
+		"\\\"}\",\"host\":\"gpu07\"}"};
+	static const char *const others[] = {UE, "kernel: " UE, "Nov 30 01:10:00 localhost kernel: " UE,
+		"Nov 30 01:10:00 gpu07 python: kernel: " UE, "2026-11-30 01:10:00,123 INFO kernel: " UE,
+		"2026-11-30 01:10:00 WARNING kernel: " UE, "{\"ident\":\"kernel\",\"message\":\"" UE "\"}",
+		"{\"ident\":\"kernels\",\"host\":\"gpu07\",\"message\":\"" UE "\"}",
+		"{\"last\":\"Nov 30 01:10:00 gpu07 kernel: " UE "\",\"host\":\"gpu07\"}",
+		"{\"a\":{\"message\":\"Nov 30 01:10:00 gpu07 kernel: " UE "\"}}",
+		"saw {\"ident\":\"kernel\",\"host\":\"gpu07\",\"message\":\"" UE "\"}"};
+
+	for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
+		if (!kernel_line_is_sure(span_from(sure[i])))
+			test_fail(__FILE__, __LINE__, "'%s' is none", sure[i]);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (kernel_line_is_sure(span_from(others[i])))
+			test_fail(__FILE__, __LINE__, "'%s' is one", others[i]);
+}
+
 TEST(one_machine_by_its_short_and_its_full_name)
 {
-	CHECK(named_host_is_same(SPAN("gpu07"), SPAN("gpu07.cluster.local")));
-	CHECK(named_host_is_same(SPAN("GPU07.cluster.local"), SPAN("gpu07")));
-	CHECK(named_host_is_same(SPAN("gpu07"), SPAN("gpu07")));
-	CHECK(!named_host_is_same(SPAN("gpu07.a"), SPAN("gpu07.b")));
-	CHECK(!named_host_is_same(SPAN("gpu07.a"), SPAN("gpu07.a.b")));
-	CHECK(!named_host_is_same(SPAN("gpu0"), SPAN("gpu07")));
-	CHECK(!named_host_is_same(SPAN(""), SPAN("gpu07")) && !named_host_is_same(SPAN(""), SPAN("")));
-	CHECK(!named_host_is_same(SPAN("10"), SPAN("10.0.0.1")) &&
-		named_host_is_same(SPAN("10.0.0.1"), SPAN("10.0.0.1")));
+	CHECK(machine_name_is_same(SPAN("gpu07"), SPAN("gpu07.cluster.local")));
+	CHECK(machine_name_is_same(SPAN("GPU07.cluster.local"), SPAN("gpu07")));
+	CHECK(machine_name_is_same(SPAN("gpu07"), SPAN("gpu07")));
+	CHECK(!machine_name_is_same(SPAN("gpu07.a"), SPAN("gpu07.b")));
+	CHECK(!machine_name_is_same(SPAN("gpu07.a"), SPAN("gpu07.a.b")));
+	CHECK(!machine_name_is_same(SPAN("gpu0"), SPAN("gpu07")));
+	CHECK(!machine_name_is_same(SPAN(""), SPAN("gpu07")) && !machine_name_is_same(SPAN(""), SPAN("")));
+	CHECK(!machine_name_is_same(SPAN("10"), SPAN("10.0.0.1")) &&
+		machine_name_is_same(SPAN("10.0.0.1"), SPAN("10.0.0.1")));
 }
 
 TEST(ids_and_addresses_are_no_names)
 {
-	CHECK(named_host_is_number(SPAN("i-0123456789abcdef0")) && named_host_is_number(SPAN("mi-0123456789abcdef0")));
-	CHECK(named_host_is_number(SPAN("10.0.0.1")));
-	CHECK(!named_host_is_number(SPAN("ip-10-0-0-1")) && !named_host_is_number(SPAN("i-am-no-id")));
-	CHECK(!named_host_is_number(SPAN("")) && !named_host_is_number(SPAN("gpu07")));
+	CHECK(machine_name_is_number(SPAN("i-0123456789abcdef0")) &&
+		machine_name_is_number(SPAN("mi-0123456789abcdef0")));
+	CHECK(machine_name_is_number(SPAN("10.0.0.1")));
+	CHECK(!machine_name_is_number(SPAN("ip-10-0-0-1")) && !machine_name_is_number(SPAN("i-am-no-id")));
+	CHECK(!machine_name_is_number(SPAN("")) && !machine_name_is_number(SPAN("gpu07")));
 }

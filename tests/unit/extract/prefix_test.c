@@ -136,6 +136,8 @@ static const struct style styles[] = {
 		"\",\"time\":\"2024-06-25T12:34:56.789Z\",\"v\":0}", JSON, false},
 	{"fluentd", "{\"log\":\"", "\",\"stream\":\"stdout\",\"kubernetes\":{\"pod_name\":\"a\",\"restarts\":3}}", JSON,
 		false},
+	{"Fluent Bit", "{\"date\":1796000000.123456,\"log\":\"", "\"}", JSON, false},
+	{"Fluent Bit, whole seconds", "{\"date\":1796000000,\"host\":\"gpu07\",\"message\":\"", "\"}", JSON, false},
 	{"Google Cloud", "{\"severity\":\"INFO\",\"message\":\"",
 		"\",\"timestamp\":{\"seconds\":1719318896,\"nanos\":1}}", JSON, false},
 	/* several */

@@ -387,6 +387,55 @@ TEST(kernel_messages_count_in_the_kernels_stream)
 	}
 }
 
+TEST(a_kernels_line_counts_in_any_stream_if_it_is_one_for_certain)
+{
+	AUTO(signature_set) set = real_set();
+
+	CHECK_TEXT(name_of(set, "Nov 30 01:10:00 gpu07 kernel: [123.456] EDAC MC0: 1 UE on DIMM1", false),
+		"machine_check");
+	CHECK_TEXT(name_of(set, "<2>1 2026-11-30T01:10:00Z gpu07 kernel - - - EDAC MC0: 1 CE on DIMM1", false),
+		"memory_corrected");
+	CHECK_TEXT(name_of(set,
+			   "{\"MESSAGE\":\"I/O error, dev sda, sector 1\",\"SYSLOG_IDENTIFIER\":\"kernel\","
+			   "\"_HOSTNAME\":\"gpu07\"}",
+			   false),
+		"disk_error");
+	CHECK(!*name_of(set, "our kernel: EDAC MC0: 1 UE on DIMM1", false));
+	CHECK(!*name_of(set, "2026-11-30 01:10:00 INFO kernel: task blocked for more than 120 seconds", false));
+	CHECK(!*name_of(set, "Nov 30 01:10:00 gpu07 kernel: eth0: renamed from veth1", false));
+}
+
+TEST(so_many_signatures_and_not_one_more)
+{
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	AUTO_DONE(buf) json = BUF_INIT(1 << 20);
+	struct signature_set *set;
+	struct signature_found found;
+
+	for (int more = 0; more < 2; more++) {
+		buf_reset(&json);
+		buf_append_text(&json, "{\"signatures\":[");
+		for (int i = 0; i < SIGNATURES_MAX + more; i++)
+			buf_printf(&json,
+				"%s{\"name\":\"n%d\",\"pattern\":\"our fault number <%d>\",\"title\":\"t\",\"cause\":\"c\","
+				"\"action\":\"a\",\"about\":\"node\",\"severity\":\"info\",\"kernel\":%s}",
+				i ? "," : "", i, i, i % 2 ? "true" : "false");
+		buf_append_text(&json, "]}");
+		if (more)
+			CHECK_FAILS(signature_set_new(&set, buf_span(&json), &err), ERR_SEMANTIC,
+				"191 patterns, not 1 to 190");
+		else
+			CHECK_OK(signature_set_new(&set, buf_span(&json), &err));
+	}
+	CHECK(signature_find(set, scratch, SPAN("Nov 30 01:10:00 a kernel: our fault number <188>"), false, &found));
+	CHECK_INT(found.index, 188);
+	CHECK(signature_find(set, scratch, SPAN("Nov 30 01:10:00 a kernel: our fault number <189>"), false, &found));
+	CHECK_INT(found.index, 189);
+	CHECK(!signature_find(set, scratch, SPAN("our fault number <189>"), false, &found));
+	CHECK(!signature_find(set, scratch, SPAN("Nov 30 01:10:00 a kernel: nothing"), true, &found));
+	signature_set_free(set);
+}
+
 TEST(what_is_not_fatal_drains_nobody)
 {
 	AUTO(signature_set) set = real_set();

@@ -11,6 +11,71 @@ TEST(ndjson_fields)
 		0, NULL);
 }
 
+TEST(ndjson_times_by_their_names)
+{
+	/* Vector, Logstash, journald; a duration or nothing beside a time is none */
+	check_body(&ingest_ndjson,
+		SPAN("{\"message\":\"a\",\"timestamp\":\"2023-11-14T22:13:20.123456789Z\"}\n"
+		     "{\"message\":\"b\",\"@timestamp\":\"2023-11-15T00:13:20+02:00\"}\n"
+		     "{\"message\":\"c\",\"timestamp\":1700000000123456789}\n{\"message\":\"d\",\"@timestamp\":1700000000123}\n"
+		     "{\"message\":\"e\",\"__REALTIME_TIMESTAMP\":\"1700000000123456\"}\n"
+		     "{\"message\":\"f\",\"time\":12.5,\"timestamp\":1700000000.5}\n"
+		     "{\"message\":\"g\",\"ts\":null,\"date\":\"2023-11-14T22:13:20Z\"}\n"
+		     "{\"message\":\"h\",\"timestamp\":1700000001,\"time\":1700000000}\n"),
+		SPAN("J/algo-1:|a@1700000000123#2|b@1700000000000#2|c@1700000000123#2|d@1700000000123#2|e@1700000000123#2|"
+		     "f@1700000000500#2|g@1700000000000#2|h@1700000000000#2\n"),
+		0, NULL);
+	check_body(&ingest_ndjson, SPAN("{\"line\":\"a\",\"timestamp\":\"soon\",\"time\":3}\n"),
+		SPAN("J/algo-1:|a#2\n"), 0, "'3' is no time between");
+}
+
+static const struct ingest_options long_options = {
+	.max_line_bytes = 4096,
+	.job = {"J", 1},
+	.stream = {"algo-1", 6},
+	.max_name_bytes = 255,
+	.max_parts = 3,
+};
+
+/* What is kept of the only line of a body. */
+static void check_kept(struct span body, const char *stream, const char *want, uint64_t bytes)
+{
+	struct ingest_options options = long_options;
+	struct ingest_parser *parser;
+	AUTO(batch) batch = batch_new(1);
+
+	options.stream = span_from(stream);
+	CHECK_OK(ingest_ndjson.open(&parser, &options, &err));
+	CHECK_OK(feed_all(&ingest_ndjson, parser, batch, body, 99, &err));
+	CHECK_INT(batch->parts[0].count, 1);
+	CHECK_SPAN(batch->parts[0].lines[0].text, span_from(want));
+	CHECK_INT(batch->parts[0].lines[0].sent_bytes, bytes);
+	ingest_ndjson.free(parser);
+}
+
+#define XID "NVRM: Xid (PCI:0000:53:00): 79, \\\"x\\\""
+#define XID_BYTES (sizeof "NVRM: Xid (PCI:0000:53:00): 79, \"x\"")
+
+TEST(ndjson_a_kernels_line_keeps_its_machine)
+{
+	check_kept(SPAN("{\"host\":\"gpu07\",\"message\":\"" XID "\\n\",\"stream\":\"kernel\"}"), "algo-1",
+		"{\"message\":\"" XID "\",\"host\":\"gpu07\"}", XID_BYTES);
+	check_kept(SPAN("{\"SYSLOG_IDENTIFIER\":\"kernel\",\"_HOSTNAME\":\"gpu07\",\"message\":\"EDAC MC0: 1 UE\"}"),
+		"kernel", "{\"message\":\"EDAC MC0: 1 UE\",\"host\":\"gpu07\",\"program\":\"kernel\"}",
+		sizeof "EDAC MC0: 1 UE");
+	check_kept(SPAN(" {\"log\":\"" XID "\",\"kubernetes\":{\"host\":\"a\"},\"host\":\"b\"} "), "kernel",
+		"{\"log\":\"" XID "\",\"kubernetes\":{\"host\":\"a\"},\"host\":\"b\"}", XID_BYTES);
+	/* the text says it, nothing does, the stream is the machine's, and it is no kernel's line */
+	check_kept(SPAN("{\"host\":\"loghost\",\"message\":\"Nov 30 01:10:00 gpu07 kernel: NVRM: Xid\"}"), "kernel",
+		"Nov 30 01:10:00 gpu07 kernel: NVRM: Xid", sizeof "Nov 30 01:10:00 gpu07 kernel: NVRM: Xid");
+	check_kept(
+		SPAN("{\"message\":\"NVRM: Xid\",\"program\":\"kernel\"}"), "kernel", "NVRM: Xid", sizeof "NVRM: Xid");
+	check_kept(SPAN("{\"host\":\"gpu07\",\"message\":\"NVRM: Xid\"}"), "system/gpu08", "NVRM: Xid",
+		sizeof "NVRM: Xid");
+	check_kept(SPAN("{\"host\":\"gpu07\",\"message\":\"step: 1 loss: 2.0\",\"name\":\"kernel\"}"), "algo-1",
+		"step: 1 loss: 2.0", sizeof "step: 1 loss: 2.0");
+}
+
 TEST(ndjson_order_of_fields)
 {
 	/* `line` as a number is a line number, no text; of texts line goes before log before message. */
@@ -206,7 +271,8 @@ TEST(ndjson_survives_every_failing_allocation)
 		mem_fail_at(nth);
 		if (ingest_ndjson.open(&parser, &test_options, &err) == OK) {
 			enum status status = feed_all(&ingest_ndjson, parser, batch,
-				SPAN("{\"line\":\"\\t\",\"job\":\"\\u0041\",\"stream\":\"\\u0041\"}\n{\nx"), 7, &err);
+				SPAN("{\"host\":\"a\",\"log\":\"NVRM: \\t\"}\n{\"line\":\"\\t\",\"job\":\"\\u0041\",\"stream\":\"\\u0041\"}\n{\nx"),
+				7, &err);
 			CHECK(status == OK || status == ERR_MEMORY);
 			ingest_ndjson.free(parser);
 		}

@@ -1,0 +1,21 @@
+/*
+ * Job: what machines are called, as lines and senders say it.
+ * Ownership: none. Threads: any. Pure.
+ */
+#pragma once
+
+#include "base/span.h"
+
+/* No machine is called so. */
+#define MACHINE_OF_NOBODY SPAN("?")
+
+enum { MACHINE_NAME_MAX_BYTES = 253 };
+
+/* Of the name at the front; 0: none, or it is too long. */
+size_t machine_name_length(struct span text);
+/* One machine by its short and its full name. */
+bool machine_name_is_same(struct span a, struct span b);
+/* "10.0.0.1" */
+bool machine_name_is_address(struct span host);
+/* Names that say nothing of what the machine calls itself: an instance's id, an address. */
+bool machine_name_is_number(struct span host);
