@@ -98,9 +98,13 @@ def test_a_save_that_several_ranks_tell_of_is_one(server):
     server.send("j", [*told[3:], line(log.at_ms, "saved checkpoint to /ckpt/step-300 at step 300")], stream="algo-2")
     log.saved += 1  # 300, which rank 1 alone tells of
     send(server, log)
-    found = server.get("/api/v1/jobs/j/checkpoints").body["checkpoints"]
-    assert [(row["step"], row["attempt"]) for row in reversed(found)] == [
-        (41, 1), (81, 1), (121, 1), (161, 1), (161, 2), (201, 2), (241, 2), (281, 3), (300, None)]
+    wanted = [(41, 1), (81, 1), (121, 1), (161, 1), (161, 2), (201, 2), (241, 2), (281, 3), (300, None)]
+
+    def are_one():  # so many there are before rank 0's are all known, too
+        found = server.get("/api/v1/jobs/j/checkpoints").body["checkpoints"]
+        assert [(row["step"], row["attempt"]) for row in reversed(found)] == wanted
+        return True
+    wait_until(are_one, what="one of each save")
 
 
 def test_an_older_checkpoint_has_a_higher_loss(server):
