@@ -160,7 +160,9 @@ enum status rank_job(struct pipeline *pipeline, struct store_reader *reader, str
 		return error_no_memory(err);
 	enum status status = rank_metrics(pipeline, reader, rows, count, has_ended, until_ms, arena, &put, err);
 	/* Also those before one that cannot be read. In one transaction: with a commit each, 900 metrics wait longer than they work. */
-	if (put.count)
-		TRY(writer_execute(pipeline, write_rankings, &put, status == OK ? err : NULL));
-	return status;
+	enum status written =
+		put.count ? writer_execute(pipeline, write_rankings, &put, status == OK ? err : NULL) : OK;
+	if (control_may_pass(written)) /* an ended job has no next point that would rank it */
+		atomic_store(&job->is_summary_dirty, true);
+	return status != OK ? status : written;
 }

@@ -118,7 +118,8 @@ static void part_from_log(struct sqlite_store *store)
 		sqlite3 *writer = sqlite_of(store->head.writer);
 
 		/* The log can't be emptied under a reader; behind our answer somebody may kill us, and start on the other file. */
-		sqlite3_busy_timeout(writer, READERS_MS);
+		sqlite3_busy_timeout(writer, watch->has_waited ? 0 : READERS_MS);
+		watch->has_waited = true;
 		watch->is_parted = sqlite3_wal_checkpoint_v2(writer, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
 				   SQLITE_OK; /* else the next look tries again */
 		sqlite3_busy_timeout(writer, 0);

@@ -57,6 +57,7 @@ struct file_watch {
 	bool is_lost; /* for good */
 	bool is_ours; /* lost, but the file that is open is whole */
 	bool is_parted; /* its log is no danger to what comes to the path */
+	bool has_waited; /* for readers, once: each refused post looks again */
 	struct error loss;
 };
 
