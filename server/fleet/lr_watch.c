@@ -50,29 +50,44 @@ static bool is_within_place(const struct lr_watch *watch, const struct lr_range 
 
 /* At any of these steps of the schedule; with so few digits as it has it may be more, or less. */
 static bool is_between(const struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print,
-	int64_t from_step, int64_t to_step)
+	double from_step, double to_step)
 {
-	struct lr_range range = lr_schedule_between(schedule, (double)from_step, (double)to_step);
+	struct lr_range range = lr_schedule_between(schedule, from_step, to_step);
 	bool is_rounded = print->observed > 0 && watch->digits < DIGITS_ENOUGH;
 	double unit = is_rounded ? pow(10, floor(log10(print->observed)) - (watch->digits - 1)) : 0;
 
 	return lr_range_holds(&range, print->observed, unit / 2) || is_within_place(watch, &range, print->observed);
 }
 
+/* With any number of steps left out from least to most; the print was made up to to_step. */
+static bool is_kept_without(const struct lr_watch *watch, const struct lr_schedule *schedule,
+	const struct lr_print *print, int64_t to_step, int64_t least, int64_t most)
+{
+	return is_between(watch, schedule, print, (double)print->step - (double)most, (double)to_step - (double)least);
+}
+
+/* The fewest that hold, halved each time and never one by one: a step may be a count of tokens, and billions left out. The ranges of
+ * neighbours overlap, so what holds for all of them together holds for one, though a rate jumps. */
 static bool is_kept(
 	struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print, int64_t to_step)
 {
-	int64_t most = lr_schedule_skips(schedule, print->step);
-
 	if (print->attempt != watch->attempt)
 		watch->skipped = 0;
 	watch->attempt = print->attempt;
-	for (int64_t skipped = watch->skipped; skipped <= most || skipped == watch->skipped; skipped++)
-		if (is_between(watch, schedule, print, print->step - skipped, to_step - skipped)) {
-			watch->skipped = skipped;
-			return true;
-		}
-	return false;
+	int64_t most = lr_schedule_skips(schedule, print->step), least = watch->skipped;
+	if (most < least)
+		most = least;
+	if (!is_kept_without(watch, schedule, print, to_step, least, most))
+		return false;
+	while (least < most) {
+		int64_t middle = least + (most - least) / 2;
+		if (is_kept_without(watch, schedule, print, to_step, least, middle))
+			most = middle;
+		else
+			least = middle + 1;
+	}
+	watch->skipped = least;
+	return true;
 }
 
 static size_t count_at(struct span text, size_t at)

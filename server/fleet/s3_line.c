@@ -157,11 +157,12 @@ static bool read_cli(struct span line, struct s3_line *out)
 	return false;
 }
 
-/* A time, a rank or a stream's name, as launchers and loggers put them in front. */
+/* A time, or what launchers and loggers put in brackets in front; "usage: cp s3://…" was never run. */
 static bool is_in_front(struct span word)
 {
 	return word.len &&
-	       (isdigit((unsigned char)word.ptr[0]) || word.ptr[0] == '[' || strchr(":]|", word.ptr[word.len - 1]));
+	       (word.ptr[0] == '[' || (isdigit((unsigned char)word.ptr[0]) &&
+					      (span_find_char(word, ':') > 0 || span_find_char(word, '-') > 0)));
 }
 
 /* `cp s3://b/k ./x`, `rm s3://b/k`, ERROR "cp ./x s3://b/k": SlowDown: … of s5cmd: what is read from, or else written to. */

@@ -61,6 +61,11 @@ enum status control_check_job_gone(
 	return *is_gone ? OK : status;
 }
 
+bool control_may_pass(enum status status)
+{
+	return status == ERR_MEMORY || status == ERR_UNAVAILABLE || status == ERR_IO || status == ERR_BUSY;
+}
+
 bool control_is_journal_long(const struct pipeline *pipeline)
 {
 	return atomic_load(&pipeline->figures.journal_bytes) > pipeline->options.journal_bytes / 2;

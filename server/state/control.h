@@ -19,5 +19,8 @@ enum status control_wait_reader(
 enum status control_check_job_gone(struct pipeline *pipeline, struct store_tx *tx, const struct job_state *job,
 	bool *is_gone, struct error *err) MUST_CHECK;
 
+/* What failed is not the work: tried again it may do better. */
+bool control_may_pass(enum status status);
+
 /* It has more than half of what it may: nothing that keeps a stream from being sealed waits any more. */
 bool control_is_journal_long(const struct pipeline *pipeline);

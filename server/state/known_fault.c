@@ -164,7 +164,7 @@ static void put_hit(const struct said_hit *hit, struct span host, struct json_wr
 	json_put_span(w, "text", hit->row.text);
 }
 
-static enum status put_lines(const struct finding *f, struct json_writer *w, struct error *err)
+static enum status put_lines(const struct finding *f, size_t most, struct json_writer *w, struct error *err)
 {
 	struct span host;
 	bool is_shared;
@@ -172,7 +172,7 @@ static enum status put_lines(const struct finding *f, struct json_writer *w, str
 
 	json_key(w, "lines");
 	json_array(w);
-	for (size_t i = 0; i < f->count && shown < LINES_SHOWN; i++) {
+	for (size_t i = 0; i < f->count && shown < most; i++) {
 		if (!rank_of(f, &f->hits[i]))
 			continue;
 		TRY(said_hit_host(f->reader, f->arena, &f->hits[i], &host, &is_shared, err));
@@ -185,8 +185,8 @@ static enum status put_lines(const struct finding *f, struct json_writer *w, str
 	return OK;
 }
 
-static enum status write_facts(const struct finding *f, const struct said_hit *hit, struct span host,
-	struct span summary, struct span *out, struct error *err)
+static enum status write_facts_of(const struct finding *f, const struct said_hit *hit, struct span host,
+	struct span summary, size_t lines_most, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
 	const struct signature *signature = signature_of(f, hit);
@@ -199,7 +199,7 @@ static enum status write_facts(const struct finding *f, const struct said_hit *h
 	json_put_span(&w, "title", signature->title);
 	put_hit(hit, host, &w);
 	json_put_span(&w, "cause", signature->cause);
-	TRY(put_lines(f, &w, err));
+	TRY(put_lines(f, lines_most, &w, err));
 	json_object_end(&w);
 	json_put_span(&w, "action", signature->action);
 	json_object_end(&w);
@@ -207,6 +207,19 @@ static enum status write_facts(const struct finding *f, const struct said_hit *h
 	struct span members = buf_span(&text);
 	*out = arena_copy(f->arena, span_of(members.ptr + 1, members.len - 2));
 	return out->ptr ? OK : error_no_memory(err);
+}
+
+/* Without the lines that do not fit, or with nothing: a job ends all the same. */
+static enum status write_facts(const struct finding *f, const struct said_hit *hit, struct span host,
+	struct span summary, struct span *out, struct error *err)
+{
+	*out = SPAN("");
+	for (size_t most = LINES_SHOWN + 1; most-- > 0;) {
+		enum status status = write_facts_of(f, hit, host, summary, most, out, err);
+		if (status != ERR_TOO_LARGE)
+			return status;
+	}
+	return OK;
 }
 
 /* Whole characters. */

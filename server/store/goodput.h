@@ -164,13 +164,16 @@ struct said_signature {
 enum status store_read_said_signatures(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
 	struct said_signature **out, size_t *count, struct error *err) MUST_CHECK;
 
-/* What was said beside a status, and when. The same again is nothing new (is_new: NULL, if nobody asks). */
+/* What was said beside a status, and when. The same again is nothing new. */
 struct status_message {
 	int64_t at_ms;
 	struct span status;
 	struct span message;
 };
-enum status store_put_status_message(struct store_tx *tx, int64_t job_id, const struct status_message *row,
+enum status store_put_status_message(
+	struct store_tx *tx, int64_t job_id, const struct status_message *row, struct error *err) MUST_CHECK;
+/* Also where it was the same before that: what comes later may have been said between the two. is_new: it was not kept yet. */
+enum status store_keep_status_message(struct store_tx *tx, int64_t job_id, const struct status_message *row,
 	bool *is_new, struct error *err) MUST_CHECK;
 /* By time. */
 enum status store_read_status_messages(struct store_reader *reader, struct arena *arena, int64_t job_id,

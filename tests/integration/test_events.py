@@ -101,17 +101,18 @@ def test_what_a_status_was_about_is_known_in_any_order(server):
     waiting = [{**starting[0], "StatusMessage": "Insufficient capacity error from EC2 while launching instances, retrying!"}]
     later = [{**starting[0], "EndTime": T0 + 900_000, "StatusMessage": "Preparing the instances for training"},
         {"Status": "Downloading", "StartTime": T0 + 900_000, "StatusMessage": "Downloading input data"}]
-    told = (("Starting", T0, starting), ("Starting", T0 + 300_000, waiting), ("Downloading", T0 + 900_000, later))
+    told = (("Starting", T0, starting), ("Starting", T0 + 300_000, waiting), ("Starting", T0 + 450_000, starting), ("Starting", T0 + 600_000, waiting),
+        ("Downloading", T0 + 900_000, later))
     names = []
-    for order in itertools.permutations(told):
+    for order in itertools.islice(itertools.permutations(told), 0, None, 7):
         names.append(name := "job-" + "".join(str(told.index(one)) for one in order))
-        for secondary, at_ms, rows in (*order, *order):
+        for secondary, at_ms, rows in order:
             detail = {"TrainingJobName": name, "TrainingJobStatus": "InProgress", "SecondaryStatus": secondary, "CreationTime": T0, "LastModifiedTime": at_ms,
                 "SecondaryStatusTransitions": rows}
             post(server, {"source": "aws.sagemaker", "detail-type": "SageMaker Training Job State Change", "detail": detail})
     seconds = lambda name, part: server.get(f"/api/v1/jobs/{name}/goodput").body["buckets"][part]["seconds"]
     for name in names:
-        wait_until(lambda: (seconds(name, "launch"), seconds(name, "capacity")) == (300, 600), what=f"the phases of {name}")
+        wait_until(lambda: (seconds(name, "launch"), seconds(name, "capacity")) == (450, 450), what=f"the phases of {name}")
 
 
 def test_the_same_again_changes_nothing_and_is_counted(server):
@@ -122,6 +123,7 @@ def test_the_same_again_changes_nothing_and_is_counted(server):
         return "cost" in job and job
     before = wait_until(worked_out, what="its cost")
     again = {**event(), "id": "another"}
+    assert post(server, event(upto=3))["accepted"] == 1, "of an earlier moment"
     reply = post(server, [event(), again, event(upto=3)])
     assert (reply["accepted"], reply["duplicate"]) == (0, 3)
     assert server.get("/api/v1/jobs/kmeans-1").body == before

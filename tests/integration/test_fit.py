@@ -50,7 +50,9 @@ def test_gpt_3_on_64_devices_of_80_gib(shared_server):
     ({"distributed_type": "DEEPSPEED", "deepspeed_config_file": "ds.yaml", "zero_stage": 0}, 120e9), ({"distributed_type": "MULTI_GPU"}, 120e9),
     ({"distributed_type": "DistributedType.NO"}, 120e9),
     # a default that is printed beside what is on
-    ({"zero_stage": "0", "fsdp": "shard_grad_op auto_wrap"}, 16.6e9), ({"deepspeed": "0.16.4"}, 120e9)])
+    ({"zero_stage": "0", "fsdp": "shard_grad_op auto_wrap"}, 16.6e9), ({"deepspeed": "0.16.4"}, 120e9),
+    # of two the lower one
+    ({"zero_stage": "3", "fsdp": "shard_grad_op"}, 16.6e9), ({"strategy": "deepspeed_stage_1", "fsdp": "full_shard"}, 31.4e9)])
 def test_model_states_of_the_paper(shared_server, settings, total):
     """Rajbhandari et al., figure 1: 7.5B parameters on 64 devices."""
     got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", **settings}, "ml.p5.48xlarge", 8)
@@ -130,6 +132,46 @@ def test_names_as_on_a_command_line(shared_server):
 def test_sharding_that_is_off(shared_server, key, value):
     got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", key: value}, "ml.p5.48xlarge", 8)
     assert got["not_understood"] == [] and got["fits"] is False
+
+
+PAPER = {"num_parameters": "7500000000", "bf16": "true"}
+
+
+@pytest.mark.parametrize("settings", [{"strategy": "fsdp", "sharding_strategy": "NO_SHARD"}, {"strategy": "fsdp", "sharding_strategy": "3"},
+    {"strategy": "fsdp", "strategy.init_args.sharding_strategy": "NO_SHARD"}, {"sharding_strategy": "ShardingStrategy.NO_SHARD", "trainer.strategy": "fsdp"},
+    {"strategy": {"class_path": "lightning.pytorch.strategies.FSDPStrategy", "init_args": {"sharding_strategy": "NO_SHARD"}}},
+    {"distributed_type": "FSDP", "fsdp_config": {"fsdp_sharding_strategy": 3}}, {"enable_fsdp": "True", "sharding_strategy": "NO_SHARD"},
+    {"fsdp": "no_shard auto_wrap"}, {"zero_stage": "0", "fsdp_sharding_strategy": "NO_SHARD", "config_file": "fsdp.yaml"},
+    {"use_fsdp": "False", "use_deepspeed": "False", "distributed_type": "NO", "strategy": "ddp", "zero_stage": "0"}])
+def test_what_has_no_shard_is_whole(shared_server, settings):
+    """Whatever a strategy's default is: 120 GB on each of 64 devices."""
+    got = fit(shared_server, {**PAPER, **settings}, "ml.p5.48xlarge", 8)
+    assert got["not_understood"] == [] and got["fits"] is False and got["per_device_bytes"]["optimizer"] == 90e9
+
+
+@pytest.mark.parametrize("settings, key", [({"distributed_type": "MULTI_GPU", "fsdp_sharding_strategy": "1"}, "distributed_type"),
+    ({"distributed_type": "DistributedType.NO", "fsdp_sharding_strategy": "FULL_SHARD"}, "distributed_type"),
+    ({"distributed_type": "MULTI_GPU", "zero_stage": 2}, "distributed_type"), ({"use_fsdp": "False", "fsdp_sharding_strategy": "1"}, "use_fsdp"),
+    ({"enable_fsdp": "False", "sharding_strategy": "ShardingStrategy.FULL_SHARD"}, "enable_fsdp"),
+    ({"fsdp_config": {"enable_fsdp": False, "sharding_strategy": "SHARD_GRAD_OP"}}, "fsdp_config.enable_fsdp"), ({"use_fsdp": "0", "strategy": "fsdp"}, "use_fsdp"),
+    ({"use_fsdp": "no", "strategy": "fsdp"}, "use_fsdp"),
+    ({"use_deepspeed": "False", "zero_stage": "3"}, "use_deepspeed"), ({"deepspeed": "False", "zero_stage": "1"}, "deepspeed"),
+    ({"strategy": "ddp", "zero_stage": "3"}, "strategy"), ({"trainer.strategy": "ddp_find_unused_parameters_true", "fsdp": "full_shard"}, "trainer.strategy"),
+    ({"fsdp": "full_shard", "fsdp_sharding_strategy": "NO_SHARD"}, "fsdp_sharding_strategy"),
+    ({"zero_stage": "0", "fsdp": "true"}, "fsdp"), ({"sharding_strategy": "NO_SHARD", "use_deepspeed": "true"}, "use_deepspeed")])
+def test_shards_that_something_switches_off_are_not_followed(shared_server, settings, key):
+    """What is left over in a file of settings neither shards nor says that nothing does."""
+    got = fit(shared_server, {**PAPER, **settings}, "ml.p5.48xlarge", 8)
+    assert got["not_understood"] == [key] and got["fits"] is None and got["per_device_bytes"]["optimizer"] is None
+
+
+@pytest.mark.parametrize("settings", [{"use_fsdp": "False", "zero_stage": "3"}, {"enable_fsdp": "False", "strategy": "deepspeed_stage_2"},
+    {"use_deepspeed": "False", "fsdp": "full_shard"}, {"deepspeed": "None", "zero_stage": "3"},
+    {"fsdp": "", "fsdp_sharding_strategy": "FULL_SHARD"}, {"fsdp": "[]", "zero_stage": "1"},
+    {"strategy": "ddp", "use_distributed_optimizer": "True"}, {"strategy": "auto", "zero_stage": "2"}])
+def test_a_switch_of_the_other_kind_and_a_printed_default_switch_nothing_off(shared_server, settings):
+    got = fit(shared_server, {**PAPER, **settings}, "ml.p5.48xlarge", 8)
+    assert got["not_understood"] == [] and got["per_device_bytes"]["optimizer"] == 90e9 / 64
 
 
 # ---- FSDP by the names of torchtitan and Megatron-LM: n parameters on 64 devices, (parameters, gradients, optimizer) of each device ----

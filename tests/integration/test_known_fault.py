@@ -1,9 +1,10 @@
 """A fault that the log told of is named where it shows: in the reason of a failure, in its incident, and in a stall."""
 
 import json
+import random
 import time
 
-from smserver import wait_until
+from smserver import quote, wait_until
 
 MINUTE = 60_000
 TIMEOUT = "[rank3]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, Timeout(ms)=600000) ran for 600061 milliseconds"
@@ -25,8 +26,8 @@ def failed(server, job, fault=True):
     """The job and the one incident of its failure, once the fault is named in it."""
 
     def look():
-        document = server.get(f"/api/v1/jobs/{job}").body
         rows = server.get(f'/api/v1/incidents?q=name="{job}"&kind=job_failed').body["incidents"]
+        document = server.get(f"/api/v1/jobs/{job}").body  # of one commit with the row, so not the older one of the two
         return rows and bool(rows[0]["evidence"].get("fault")) == fault and (document, rows[0])
 
     return wait_until(look, what=f"the failure of {job}")
@@ -132,6 +133,68 @@ def test_faults_behind_the_failure_of_a_job_of_many_streams(server):
     server.restart()
     is_named(f"Xid 79: GPU has fallen off the bus on n65: {XID}")
     assert failed(server, "j")[1]["evidence"]["fault"]["host"] == "n65"
+
+
+LONG = quote('"' * 255)  # twice as long in JSON; a control character is six times as long
+LONG_FAULTS = [line + "\x01" * 380 for line in ("Segmentation fault (core dumped) ", "Bus error (core dumped) ", OOM, XID, "srun: error: Node failure on n1 ")]
+
+
+def fail_with_many_streams(server, job, now):
+    for rank in range(66):
+        send(server, job, f"r{rank}", (now - MINUTE, "step 1 loss 2.5"))
+    fail(server, job, time_ms=now)
+
+
+def assert_holds_nobody_up(server, job):
+    """Another job sends three times of what the journal may hold, and then the job can be deleted: for both all of it is sealed."""
+    noise = random.Random(1)
+    for _ in range(30):
+        lines = "".join(f"{noise.randbytes(100).hex()}\n" for _ in range(1000)).encode()
+        wait_until(lambda: server.post("/api/v1/logs?job=other&stream=a", lines).status == 200, what="that another job's lines are taken")
+    assert server.delete(f"/api/v1/jobs/{job}").status in (200, 204)
+
+
+def test_faults_too_long_to_be_held_keep_no_job_from_its_end(make_server):
+    """Told behind the failure of a job of many streams, and before that of one."""
+    server = make_server("--journal-bytes", "1MiB", "--seal-bytes", "100KiB")
+    now = int(time.time() * 1000)
+    faults = [(now - 3000 + n, line) for n, line in enumerate(LONG_FAULTS)]
+    send(server, "before", LONG, *faults, host=LONG)
+    server.wait_for_extraction()
+    wait_until(lambda: len(server.get('/api/v1/incidents?q=name="before"').body["incidents"]) == 5, what="the faults")
+    fail(server, "before", time_ms=now)
+    fail_with_many_streams(server, "behind", now)
+    send(server, "behind", LONG, *faults, host=LONG)
+    for job in ("before", "behind"):
+        wait_until(lambda: failed(server, job)[1]["evidence"]["fault"]["signature"] == "xid_79", what=f"the gravest one of {job}")
+        document, incident = failed(server, job)
+        assert document["FailureReason"].startswith("Xid 79: GPU has fallen off the bus on "), job
+        assert incident["evidence"]["fault"]["text"].startswith(XID), job
+        assert [line["signature"] for line in incident["evidence"]["fault"]["lines"]] == ["segfault", "bus_error", "cuda_oom"], job
+    assert_holds_nobody_up(server, "behind")
+
+
+def refuse_reasons(server):
+    """The database takes no other reason of a failure any more."""
+    change = "BEFORE UPDATE ON jobs FOR EACH ROW WHEN (NEW.failure_reason <> OLD.failure_reason)"
+    if server.postgres:
+        server.sql("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no other reason'; END $$")
+        server.sql(f"CREATE TRIGGER refusing {change} EXECUTE FUNCTION refuse()")
+    else:
+        server.sql(f"CREATE TRIGGER refusing {change} BEGIN SELECT RAISE(ABORT, 'no other reason'); END")
+
+
+def test_an_end_that_cannot_be_named_is_let_go(make_server):
+    server = make_server("--journal-bytes", "1MiB", "--seal-bytes", "100KiB")
+    now = int(time.time() * 1000)
+    fail_with_many_streams(server, "j", now)
+    server.stop()
+    refuse_reasons(server)
+    server.start()
+    send(server, "j", "r7", (now - 5000, XID), host="n7")
+    server.wait_for_log('life_failed .*job="j" error=".*no other reason')
+    assert_holds_nobody_up(server, "j")
+    assert sum("life_failed" in line for line in server.log) == 1
 
 
 def test_what_training_outlived_is_not_to_blame(server):

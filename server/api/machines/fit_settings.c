@@ -241,8 +241,11 @@ static bool is_off(const struct advice_setting *setting)
 enum {
 	SHARDS_UNSAID = -1,
 	SHARDS_VAGUELY = -2, /* that something is, and not what; another setting may say that */
-	SHARDS_OTHERWISE = -3 /* in a way that is not followed */
+	SHARDS_OTHERWISE = -3, /* in a way that is not followed */
+	SHARDS_NOT = -4 /* it is switched off: more than a default that is printed */
 };
+
+enum sharder { SHARDER_FSDP, SHARDER_DEEPSPEED, SHARDER_ANY, SHARDERS };
 
 static int stage_of_number(const struct advice_setting *setting)
 {
@@ -253,9 +256,13 @@ static int stage_of_number(const struct advice_setting *setting)
 	return is_off(setting) ? SHARDS_UNSAID : SHARDS_VAGUELY;
 }
 
-/* A switch, or a name that means one. */
+/* A switch, or a name that means one. "None" and nothing are what is printed of one that nobody touched. */
 static int stage_of_switch(const struct advice_setting *setting)
 {
+	struct span text = span_trim(setting->text);
+
+	if (span_equal_fold(text, SPAN("false")) || span_equal_fold(text, SPAN("no")) || number_of(setting) == 0)
+		return SHARDS_NOT;
 	return is_off(setting) ? SHARDS_UNSAID : SHARDS_VAGUELY;
 }
 
@@ -266,13 +273,15 @@ static int stage_of_fsdp(const struct advice_setting *setting)
 		return 3;
 	if (says(setting, "shard_grad_op"))
 		return 2;
+	if (says(setting, "no_shard"))
+		return 0;
 	return says(setting, "hybrid") ? SHARDS_OTHERWISE : stage_of_switch(setting);
 }
 
 /* The same, or its number in PyTorch's ShardingStrategy, which accelerate's files have. */
 static int stage_of_sharding_strategy(const struct advice_setting *setting)
 {
-	static const int stages[] = {SHARDS_UNSAID, 3, 2, SHARDS_UNSAID};
+	static const int stages[] = {SHARDS_UNSAID, 3, 2, 0};
 	double number = number_of(setting);
 
 	if (isnan(number))
@@ -293,7 +302,9 @@ static int stage_of_strategy(const struct advice_setting *setting)
 		return 3;
 	bool is_other = says(setting, "deepspeed") || says(setting, "fsdp") || says(setting, "sharded") ||
 			says(setting, "model_parallel") || says(setting, "modelparallel");
-	return is_other ? SHARDS_VAGUELY : SHARDS_UNSAID;
+	if (is_other)
+		return SHARDS_VAGUELY;
+	return says(setting, "ddp") ? SHARDS_NOT : SHARDS_UNSAID;
 }
 
 /* Accelerate's. */
@@ -303,8 +314,9 @@ static int stage_of_distributed_type(const struct advice_setting *setting)
 
 	while (span_next(&text, '.', &part)) /* DistributedType.NO */
 		last = part;
-	return says(setting, "multi_") || is_off(setting) || span_equal_fold(last, SPAN("no")) ? SHARDS_UNSAID
-											       : SHARDS_VAGUELY;
+	if (says(setting, "multi_") || span_equal_fold(last, SPAN("no")))
+		return SHARDS_NOT;
+	return is_off(setting) ? SHARDS_UNSAID : SHARDS_VAGUELY;
 }
 
 static bool is_file(const struct advice_setting *setting)
@@ -348,43 +360,96 @@ static const char *const strategy_names[NAMES_MAX] = {
 static const struct way {
 	const char *const *names;
 	int (*stage)(const struct advice_setting *setting);
+	enum sharder sharder;
 } ways[] = {
 	{(const char *const[NAMES_MAX]){
 		 "zero_stage", "zero_optimization.stage", "zero.stage", "strategy.init_args.stage", "strategy.stage"},
-		stage_of_number},
-	{(const char *const[NAMES_MAX]){"zero_optimization", "use_fsdp", "enable_fsdp"}, stage_of_switch},
-	{(const char *const[NAMES_MAX]){"fsdp"}, stage_of_fsdp},
-	{(const char *const[NAMES_MAX]){"sharding_strategy", "fsdp_sharding_strategy"}, stage_of_sharding_strategy},
-	{strategy_names, stage_of_strategy},
-	{(const char *const[NAMES_MAX]){"distributed_type"}, stage_of_distributed_type},
+		stage_of_number, SHARDER_DEEPSPEED},
+	{(const char *const[NAMES_MAX]){"zero_optimization"}, stage_of_switch, SHARDER_DEEPSPEED},
+	{(const char *const[NAMES_MAX]){"use_fsdp", "enable_fsdp"}, stage_of_switch, SHARDER_FSDP},
+	{(const char *const[NAMES_MAX]){"fsdp"}, stage_of_fsdp, SHARDER_FSDP},
+	{(const char *const[NAMES_MAX]){"sharding_strategy", "fsdp_sharding_strategy"}, stage_of_sharding_strategy,
+		SHARDER_FSDP},
+	{strategy_names, stage_of_strategy, SHARDER_ANY},
+	{(const char *const[NAMES_MAX]){"distributed_type"}, stage_of_distributed_type, SHARDER_ANY},
 	{(const char *const[NAMES_MAX]){"deepspeed", "use_deepspeed", "deepspeed_config", "deepspeed_config_file"},
-		stage_of_deepspeed},
-	{(const char *const[NAMES_MAX]){"accelerate_config", "accelerate_config_file", "config_file"}, stage_of_file},
-	{(const char *const[NAMES_MAX]){"optim.name", "optimizer.name", "optimizer", "optim"}, stage_of_optimizer},
+		stage_of_deepspeed, SHARDER_DEEPSPEED},
+	{(const char *const[NAMES_MAX]){"accelerate_config", "accelerate_config_file", "config_file"}, stage_of_file,
+		SHARDER_ANY},
+	{(const char *const[NAMES_MAX]){"optim.name", "optimizer.name", "optimizer", "optim"}, stage_of_optimizer,
+		SHARDER_ANY},
 };
 
-/* The first that says it counts, unless another says what is not followed. *unread: a setting that shards so, or does not say how. */
+/* What all of them say. */
+struct shards {
+	int stage[SHARDERS]; /* nobody says one of any */
+	const struct advice_setting *off[SHARDERS], *vague[SHARDERS], *otherwise; /* the first that says so; NULL */
+};
+
+/* Strategies and types of all are of the one that they name. */
+static enum sharder sharder_of(const struct way *way, const struct advice_setting *setting)
+{
+	if (way->sharder != SHARDER_ANY)
+		return way->sharder;
+	if (says(setting, "deepspeed"))
+		return SHARDER_DEEPSPEED;
+	return says(setting, "fsdp") ? SHARDER_FSDP : SHARDER_ANY;
+}
+
+/* The first stage that is not 0 counts: 0 is a default that is printed beside what is on. FSDP's 0 is said, and a strategy the default. */
+static void note_shards(struct shards *s, const struct way *way, const struct advice_setting *setting)
+{
+	int stage = way->stage(setting);
+	enum sharder sharder = sharder_of(way, setting);
+	bool is_whole = stage == 0 && sharder == SHARDER_FSDP;
+	bool is_default = way->names == strategy_names && sharder == SHARDER_FSDP && s->stage[sharder] == 0;
+
+	if (stage == SHARDS_OTHERWISE && !s->otherwise)
+		s->otherwise = setting;
+	if (stage == SHARDS_VAGUELY && !s->vague[sharder])
+		s->vague[sharder] = setting;
+	if ((stage == SHARDS_NOT || is_whole) && !s->off[sharder])
+		s->off[sharder] = setting;
+	if (stage > s->stage[sharder] && s->stage[sharder] <= 0 && !is_default)
+		s->stage[sharder] = stage;
+}
+
+/* One that shards otherwise, that is off beside a stage, or that nothing says the stage of; NULL: there is none. */
+static const struct advice_setting *find_unread(const struct shards *s)
+{
+	const struct advice_setting *vague = NULL;
+	bool is_said = false, is_sharded = false;
+
+	if (s->otherwise)
+		return s->otherwise;
+	for (int i = 0; i < SHARDER_ANY; i++) {
+		if (s->stage[i] > 0 && (s->off[i] || s->off[SHARDER_ANY]))
+			return s->off[i] ? s->off[i] : s->off[SHARDER_ANY];
+		is_sharded |= s->stage[i] > 0;
+		is_said |= s->stage[i] >= 0;
+		if (s->stage[i] < 0 && !vague)
+			vague = s->vague[i];
+	}
+	if (!is_said && !vague)
+		vague = s->vague[SHARDER_ANY];
+	return is_sharded ? NULL : vague;
+}
+
+/* *unread: a setting that shards in a way that is not followed, or does not say how. */
 static int read_stage(const struct advice_facts *facts, const struct advice_setting **unread)
 {
 	static const char *const first[NAMES_MAX] = {"use_distributed_optimizer", "shard_optimizer_state"};
-	const struct advice_setting *vague = NULL, *setting;
-	int found = SHARDS_UNSAID;
+	struct shards shards = {.stage = {SHARDS_UNSAID, SHARDS_UNSAID, SHARDS_UNSAID}};
+	const struct advice_setting *setting;
 
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-		for (size_t at = 0; (setting = next_of(facts, ways[i].names, &at));) {
-			int stage = ways[i].stage(setting);
-			if (stage == SHARDS_OTHERWISE) {
-				*unread = setting;
-				return 0;
-			}
-			if (stage == SHARDS_VAGUELY && !vague)
-				vague = setting;
-			if (stage >= 0 && found <= 0)
-				found = stage; /* nothing, of a default that is printed beside what is on, is the least */
-		}
-	if (found == SHARDS_UNSAID)
-		*unread = vague;
-	return found > 0 ? found : is_on(find(facts, first));
+		for (size_t at = 0; (setting = next_of(facts, ways[i].names, &at));)
+			note_shards(&shards, &ways[i], setting);
+	*unread = find_unread(&shards);
+	int fsdp = shards.stage[SHARDER_FSDP], zero = shards.stage[SHARDER_DEEPSPEED];
+	if (*unread || (fsdp <= 0 && zero <= 0))
+		return is_on(find(facts, first));
+	return fsdp <= 0 || (zero > 0 && zero < fsdp) ? zero : fsdp; /* of two the one that needs more */
 }
 
 static void set_unread(struct fit_settings *out, struct span key)

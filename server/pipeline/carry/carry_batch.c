@@ -190,7 +190,7 @@ static enum status write_parts(struct store_tx *tx, struct carried *job, struct 
 	TRY(write_history(tx, job->job_id, from, err));
 	TRY(store_add_settings(tx, job->job_id, from->settings, from->setting_count, err));
 	for (size_t i = 0; i < from->message_count; i++)
-		TRY(store_put_status_message(tx, job->job_id, &from->messages[i], NULL, err));
+		TRY(store_put_status_message(tx, job->job_id, &from->messages[i], err));
 	if (from->definitions.len)
 		TRY(store_put_definitions(tx, job->job_id, from->row.generation, from->definitions, err));
 	if (from->retention.is_pinned || from->retention.max_age_ms || from->retention.max_bytes)

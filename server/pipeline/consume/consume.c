@@ -357,12 +357,6 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	return log_scores_hand_over(pipeline, stream, err);
 }
 
-/* What failed is not the slice: a replay will do better. */
-static bool may_pass(enum status status)
-{
-	return status == ERR_MEMORY || status == ERR_UNAVAILABLE || status == ERR_IO || status == ERR_BUSY;
-}
-
 void consume_hold_up(struct stream_state *stream)
 {
 	if (!stream->has_hole) {
@@ -392,7 +386,7 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 		status = consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
-	if (may_pass(status)) {
+	if (control_may_pass(status)) { /* a replay will do better */
 		consume_hold_up(stream);
 		return status;
 	}
@@ -505,7 +499,7 @@ enum status consume_again(struct pipeline *pipeline, struct stream_state *stream
 	enum status status = consume_locked(pipeline, stream, definitions, seq, slice, scratch, found, err);
 	keep_quiet(stream);
 	pthread_mutex_unlock(&stream->mutex);
-	if (status == OK || may_pass(status))
+	if (status == OK || control_may_pass(status))
 		return status;
 	log_line(LOG_ERROR, "extraction_failed", "job=\"%s\" stream=\"%s\" first_line=%llu error=\"%s\"",
 		stream->job->name, stream->name, (unsigned long long)slice->first_line, err->text);

@@ -75,7 +75,7 @@ static enum status write_transition(
 	TRY(life_write(&heard->life, tx, row, false, err));
 	return heard->life.has_changed
 		       ? store_put_status_message(tx, row->job_id,
-				 &(struct status_message){line->ts_ms, line->status, line->message}, NULL, err)
+				 &(struct status_message){line->ts_ms, line->status, line->message}, err)
 		       : OK;
 }
 

@@ -55,15 +55,6 @@ static enum status merge_document(struct taking *taking, struct store_tx *tx, st
 		       : OK;
 }
 
-static bool is_in_history(const struct history *history, const struct told_row *told)
-{
-	for (size_t i = 0; i < history->count; i++)
-		if (history->rows[i].start_ms == told->start_ms && span_equal(history->rows[i].status, told->status) &&
-			span_equal(history->rows[i].message, told->message))
-			return true;
-	return false;
-}
-
 /*
  * An event says what its newest status is about at that moment: its message began then, or with the status. Of an event that came late, too:
  * the status may have been about something else before what is known by now.
@@ -77,10 +68,10 @@ static enum status keep_message(struct taking *taking, struct store_tx *tx, stru
 	for (size_t i = 0; i < event->told_count; i++)
 		if (!last || event->told[i].start_ms >= last->start_ms)
 			last = &event->told[i];
-	if (!last || !last->message.len || (!taking->life.has_changed && is_in_history(&taking->life.history, last)))
+	if (!last || !last->message.len)
 		return OK;
 	int64_t at_ms = event->newest_ms > last->start_ms ? event->newest_ms : last->start_ms;
-	TRY(store_put_status_message(
+	TRY(store_keep_status_message(
 		tx, taking->job_id, &(struct status_message){at_ms, last->status, last->message}, &is_new, err));
 	taking->has_changed |= is_new;
 	return OK;

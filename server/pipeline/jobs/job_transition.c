@@ -213,7 +213,7 @@ static enum status put_told(struct change *change, struct store_tx *tx, const st
 {
 	TRY(store_put_told(tx, row->job_id, told, err));
 	return store_put_status_message(tx, row->job_id,
-		&(struct status_message){told->start_ms, told->status, change->transition->message}, NULL, err);
+		&(struct status_message){told->start_ms, told->status, change->transition->message}, err);
 }
 
 static enum status note_halt(struct change *change, struct store_tx *tx, const struct job_row *row, struct error *err)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/life/life.h"
+#include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/options.h"
@@ -157,6 +158,19 @@ void life_name_end_soon(struct pipeline *pipeline, struct job_state *job)
 	atomic_store(&pipeline->ends_due, true);
 }
 
+/* What fails for good is let go: the end keeps the reason that it has, and the job's lines are sealed. */
+static void name_end(struct pipeline *pipeline, struct job_state *job)
+{
+	struct error err;
+	enum status status = renew(pipeline, job->job_id, ENDING_NAMED, &err);
+
+	if (status == OK)
+		return;
+	if (control_may_pass(status))
+		life_name_end_soon(pipeline, job);
+	log_line(LOG_WARNING, "life_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
+}
+
 void life_name_ends(struct pipeline *pipeline)
 {
 	AUTO_MEM struct job_state **jobs = NULL;
@@ -168,11 +182,8 @@ void life_name_ends(struct pipeline *pipeline)
 	if (directory_list(pipeline->directory, &jobs, &count, &err) != OK)
 		atomic_store(&pipeline->ends_due, true); /* out of memory: the next round tries again */
 	for (size_t i = 0; i < count; i++) {
-		if (atomic_exchange(&jobs[i]->is_end_due, false) &&
-			renew(pipeline, jobs[i]->job_id, ENDING_NAMED, &err) != OK) {
-			life_name_end_soon(pipeline, jobs[i]);
-			log_line(LOG_WARNING, "life_failed", "error=\"%s\"", err.text);
-		}
+		if (atomic_exchange(&jobs[i]->is_end_due, false))
+			name_end(pipeline, jobs[i]);
 		job_unref(jobs[i]);
 	}
 }

@@ -110,7 +110,7 @@ static enum status write_job(struct making *making, struct store_tx *tx, struct 
 	TRY(life_begin(tx, row, MADE_FOR_A_RUN, err));
 	TRY(store_put_told(tx, row->job_id, &begun, err));
 	TRY(store_put_status_message(
-		tx, row->job_id, &(struct status_message){begun.start_ms, begun.status, begun.message}, NULL, err));
+		tx, row->job_id, &(struct status_message){begun.start_ms, begun.status, begun.message}, err));
 	enum status status = life_write(&making->life, tx, row, true, err);
 	row->document = SPAN("");
 	return status;
@@ -402,7 +402,7 @@ static enum status change_start(struct changing *changing, struct store_tx *tx, 
 	TRY(store_put_told(tx, row->job_id, &begun, err));
 	TRY(store_put_told(tx, row->job_id, &made, err));
 	TRY(store_put_status_message(
-		tx, row->job_id, &(struct status_message){start_ms, begun.status, begun.message}, NULL, err));
+		tx, row->job_id, &(struct status_message){start_ms, begun.status, begun.message}, err));
 	return life_write(&changing->life, tx, row, false, err);
 }
 

@@ -27,7 +27,7 @@ enum status life_begin(struct store_tx *tx, const struct job_row *row, struct sp
 
 	TRY(store_put_told(tx, row->job_id, &told, err));
 	TRY(store_put_status_message(
-		tx, row->job_id, &(struct status_message){row->created_ms, row->secondary, message}, NULL, err));
+		tx, row->job_id, &(struct status_message){row->created_ms, row->secondary, message}, err));
 	return store_put_transitions(tx, row->job_id, &shown, 1, err);
 }
 

@@ -36,8 +36,9 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 
 	bool has_news =
 		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
-	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole || stream->held_count ||
-		atomic_load(&stream->job->is_end_due))
+	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole || stream->held_count)
+		return false;
+	if (atomic_load(&stream->job->is_end_due) && !seal->is_journal_long)
 		return false;
 	if (atomic_load(&stream->job->settling) != SETTLE_NOT)
 		return true;

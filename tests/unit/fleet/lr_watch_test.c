@@ -4,6 +4,24 @@
 
 #include <math.h>
 
+/* Beyond this a watch is taken to search without end. */
+enum { ASKED_MOST = 1000 };
+
+struct lr_range __real_lr_schedule_between(const struct lr_schedule *schedule, double from_step, double to_step);
+struct lr_range __wrap_lr_schedule_between(const struct lr_schedule *schedule, double from_step, double to_step);
+
+static unsigned asked;
+static bool is_asking_counted;
+
+/* The linker puts it before the schedule's own. */
+struct lr_range __wrap_lr_schedule_between(const struct lr_schedule *schedule, double from_step, double to_step)
+{
+	if (is_asking_counted && ++asked > ASKED_MOST)
+		test_fail(__FILE__, __LINE__, "asked for steps %g to %g and %u times before", from_step, to_step,
+			asked - 1);
+	return __real_lr_schedule_between(schedule, from_step, to_step);
+}
+
 static const struct lr_schedule constant = {.shape = LR_CONSTANT, .peak = 6e-5, .least = 6e-5};
 
 static void take(struct lr_watch *watch, int64_t step, double printed)
@@ -176,4 +194,99 @@ TEST(steps_that_a_loss_scale_left_out_are_none_of_the_schedule)
 		if (factors[i] == 1 ? most : most < 4)
 			test_fail(__FILE__, __LINE__, "%g: %u, %lld", factors[i], most, (long long)watch.skipped);
 	}
+}
+
+/* Each shape, and rates that jump: down behind a warm-up that a decay began in, and where an inverse square root ends. */
+static const struct lr_schedule skipping[] = {{.shape = LR_LINEAR, .peak = 1e-3, .warmup = 100, .total = 2e6},
+	{.shape = LR_COSINE, .peak = 1e-3, .least = 1e-5, .initial = 1e-6, .warmup = 1000, .total = 1e6},
+	{.shape = LR_INVERSE_SQRT, .peak = 1e-3, .least = 1e-5, .warmup = 2000, .total = 1e6},
+	{.shape = LR_WSD, .peak = 1e-3, .warmup = 100, .decay = 2e5, .total = 1e6},
+	{.shape = LR_WSD, .peak = 1e-3, .warmup = 300000, .decay = 9e5, .total = 1e6},
+	{.shape = LR_WSD_COSINE, .peak = 1e-3, .least = 2e-4, .warmup = 0, .decay = 1e6, .total = 1e6},
+	{.shape = LR_CONSTANT, .peak = 1e-3, .warmup = 5000}};
+
+static unsigned asked_for(struct lr_watch *watch, const struct lr_schedule *schedule, int64_t step, double printed)
+{
+	struct lr_schedule with_half = *schedule;
+
+	with_half.may_skip = true;
+	asked = 0;
+	is_asking_counted = true;
+	watch->is_line_read = true;
+	watch->digits = 4;
+	watch->places = 9;
+	lr_watch_take(watch, &with_half, &(struct lr_print){step, 0, 0, printed, 1});
+	is_asking_counted = false;
+	return asked;
+}
+
+/* A step may be a count of tokens, or a time: of 2^63 steps 2^54 may have been left out. */
+TEST(a_rate_of_no_step_is_told_at_once_however_many_may_be_left_out)
+{
+	static const int64_t steps[] = {1, 31, 1000, 1000000, 20000000000, 4000000000000, 1LL << 53, INT64_MAX};
+
+	for (size_t i = 0; i < sizeof skipping / sizeof *skipping; i++)
+		for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+			struct lr_watch watch = {0};
+			CHECK_INT(asked_for(&watch, &skipping[i], steps[k], 5e-3), 1);
+			CHECK_INT(asked_for(&watch, &skipping[i], steps[k], 5e-3), 1);
+			CHECK_INT(watch.differing, 2);
+			CHECK_INT(watch.skipped, 0);
+		}
+}
+
+TEST(the_step_whose_rate_a_print_has_is_found_in_few_questions)
+{
+	static const int64_t steps[] = {1000, 1000000, 20000000000, 4000000000000, 1LL << 53, INT64_MAX};
+	struct lr_schedule line = {.shape = LR_LINEAR, .peak = 1e-3, .least = 1e-5};
+
+	for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+		struct lr_watch watch = {0};
+		line.total = (double)
+			steps[k]; /* it ends where the print stands: all that may be left out have rates of their own */
+		int64_t most = 32 + steps[k] / 500;
+		double printed = lr_schedule_at(&line, line.total - (double)(most / 2)) * 1.0001;
+		CHECK(asked_for(&watch, &line, steps[k], printed) <= 64);
+		CHECK_INT(watch.kept, 1);
+		CHECK(watch.skipped <= most / 2);
+		CHECK(asked_for(&watch, &line, steps[k], printed * 2) <= 64);
+		CHECK_INT(watch.kept, 0);
+	}
+}
+
+/* The plain way: one after the other. */
+static int64_t first_that_holds(const struct lr_schedule *schedule, int64_t step, double printed)
+{
+	int64_t most = step < 32 ? step : 32 + step / 500;
+
+	for (int64_t skipped = 0; skipped <= most; skipped++) {
+		double at = (double)(step - skipped);
+		struct lr_range range = __real_lr_schedule_between(schedule, at, at);
+		if (lr_range_holds(&range, printed, 0))
+			return skipped;
+	}
+	return -1;
+}
+
+TEST(as_few_steps_as_the_rate_shows_are_taken_for_left_out)
+{
+	static const double factors[] = {1, 1.009, 1.02, 1.05, 1.3, 0.98, 0.9};
+	unsigned kept = 0, differing = 0;
+
+	for (size_t i = 0; i < sizeof skipping / sizeof *skipping; i++)
+		for (int64_t step = 1; step < 1200000; step += 1 + step / 3)
+			for (size_t k = 0; k < 4 * sizeof factors / sizeof *factors; k++) {
+				struct lr_watch watch = {0};
+				int64_t left_out = (int64_t)(k % 4) * step / 900;
+				double rate = lr_schedule_at(&skipping[i], (double)(step - left_out)) * factors[k / 4];
+				int64_t first = first_that_holds(&skipping[i], step, rate);
+				CHECK(asked_for(&watch, &skipping[i], step, rate) <= 16);
+				if (watch.skipped != (first < 0 ? 0 : first) || watch.kept != (first >= 0))
+					test_fail(__FILE__, __LINE__, "shape %d at step %lld, rate %g: %lld, not %lld",
+						skipping[i].shape, (long long)step, rate, (long long)watch.skipped,
+						(long long)first);
+				kept += first > 0;
+				differing += first < 0;
+			}
+	CHECK(kept > 100 && differing > 100);
 }

@@ -75,7 +75,8 @@ TEST(what_lines_tell)
 TEST(other_lines_tell_nothing)
 {
 	static const char *const lines[] = {"", "upload: done", "cp a b", "loss: 503", "REST.GET.OBJECT",
-		"a b [x] REST.GET.OBJECT - ", "step 1: copy: x", "download: 10% of model.bin", "x REST.PUT.OBJECT"};
+		"a b [x] REST.GET.OBJECT - ", "step 1: copy: x", "download: 10% of model.bin", "x REST.PUT.OBJECT",
+		"usage: cp s3://b/k x", "Note: rm s3://b/k", "1. cp s3://b/k x"};
 	struct s3_line got;
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)

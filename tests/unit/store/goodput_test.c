@@ -267,7 +267,7 @@ TEST(messages_are_kept_when_they_are_new)
 		{30, SPAN("Starting"), SPAN("two")}, {30, SPAN("Starting"), SPAN("two")},
 		{40, SPAN("Starting"), SPAN("")}, {50, SPAN("Starting"), SPAN("one")}};
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-		CHECK_OK(store_put_status_message(h.tx, job, &said[i], NULL, &err));
+		CHECK_OK(store_put_status_message(h.tx, job, &said[i], &err));
 	harness_commit(&h);
 	CHECK_OK(store_read_status_messages(h.reader, h.arena, job, &rows, &count, &err));
 	CHECK(count == 3 && rows[0].at_ms == 10 && rows[1].at_ms == 30 && rows[2].at_ms == 50);

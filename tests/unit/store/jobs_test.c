@@ -311,7 +311,7 @@ static void fill_goodput(struct harness *h, int64_t job)
 	CHECK_OK(store_touch_goodput(h->tx, job, 0, &err));
 	CHECK_OK(store_put_goodput(h->tx, &row, &day, 1, &incident, 1, &err));
 	CHECK_OK(store_put_status_message(
-		h->tx, job, &(struct status_message){1, SPAN("Starting"), SPAN("Launching")}, NULL, &err));
+		h->tx, job, &(struct status_message){1, SPAN("Starting"), SPAN("Launching")}, &err));
 }
 
 /* As an upgrade leaves it. */

@@ -669,14 +669,19 @@ enum status store_read_said_signatures(struct store_reader *reader, struct arena
 
 /* ---- messages ---- */
 
+static void bind_message(struct statement *s, int64_t job_id, const struct status_message *row)
+{
+	bind_i64(s, job_id);
+	bind_i64(s, row->at_ms);
+	bind_text(s, row->status);
+	bind_text(s, row->message);
+}
+
 enum status store_put_status_message(
-	struct store_tx *tx, int64_t job_id, const struct status_message *row, bool *is_new, struct error *err)
+	struct store_tx *tx, int64_t job_id, const struct status_message *row, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	size_t changed;
 
-	if (is_new)
-		*is_new = false;
 	if (!row->message.len)
 		return OK;
 	TRY(statement_open(&s, store_tx_reader(tx),
@@ -684,14 +689,24 @@ enum status store_put_status_message(
 		" FROM (SELECT status, message FROM status_messages WHERE job_id = ?1 AND at_ms <= ?2 ORDER BY at_ms DESC LIMIT 1) AS newest"
 		" WHERE status = ?3 AND message = ?4) ON CONFLICT (job_id, at_ms, status) DO UPDATE SET message = excluded.message",
 		err));
-	bind_i64(&s, job_id);
-	bind_i64(&s, row->at_ms);
-	bind_text(&s, row->status);
-	bind_text(&s, row->message);
+	bind_message(&s, job_id, row);
+	return statement_run(&s, err);
+}
+
+enum status store_keep_status_message(
+	struct store_tx *tx, int64_t job_id, const struct status_message *row, bool *is_new, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t changed;
+
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"INSERT INTO status_messages (job_id, at_ms, status, message) VALUES (?1, ?2, ?3, ?4)"
+		" ON CONFLICT (job_id, at_ms, status) DO UPDATE SET message = excluded.message WHERE status_messages.message <> excluded.message",
+		err));
+	bind_message(&s, job_id, row);
 	TRY(statement_run(&s, err));
 	TRY(tx_changed_rows(tx, &changed, err));
-	if (is_new)
-		*is_new = changed > 0;
+	*is_new = changed > 0;
 	return OK;
 }
 

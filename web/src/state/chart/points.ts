@@ -40,6 +40,8 @@ const FEW = 32;
 const QUERIES_AT_ONCE = 64;
 const BUCKETS_AT_ONCE = 100_000;
 const TOO_LARGE = 413;
+/** What a server took less of is not asked of it again. */
+let queriesAtOnce = QUERIES_AT_ONCE;
 
 let waiting: Asked[] = [];
 
@@ -79,7 +81,7 @@ function howMany(asked: readonly Asked[], most: number): number {
   let count = 0;
   let whole = 0;
   let buckets = 0;
-  for (let charts = 0; count < asked.length && count < QUERIES_AT_ONCE && charts < most; ) {
+  for (let charts = 0; count < asked.length && count < queriesAtOnce && charts < most; ) {
     buckets += asked[count]?.query.buckets ?? 0;
     if (count > 0 && buckets > BUCKETS_AT_ONCE) break;
     count++;
@@ -111,6 +113,7 @@ async function answer(part: Asked[]): Promise<void> {
 
 function answerHalves(part: Asked[]): void {
   const middle = Math.ceil(part.length / 2);
+  queriesAtOnce = Math.min(queriesAtOnce, middle);
   void answer(part.slice(0, middle));
   void answer(part.slice(middle));
 }

@@ -25,7 +25,7 @@ export function preload(): void {
   if (query["embed"] === "1") return;
   const ask = (): void => {
     const path = `jobs/${encodeURIComponent(name)}`;
-    if (part && query["stream"] && !query["merged"]) getEarly(`${path}/logs`, { stream: query["stream"], ...openingRange(chosenLines()?.from ?? null) });
+    if (pageSeq && part && query["stream"] && !query["merged"]) getEarly(`${path}/logs`, { stream: query["stream"], ...openingRange(chosenLines()?.from ?? null) });
     for (const rest of ["", "/metrics", "/streams"]) getEarly(path + rest);
     if (part) return;
     if (query["x"] ?? query["from"] ?? query["series"]) return;
