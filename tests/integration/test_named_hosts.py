@@ -52,6 +52,10 @@ SAID = [
     ("loghost", json.dumps({"message": XID, "kubernetes": {"pod_node_name": "known-2"}, "host": "known-1"}), None),
     ("loghost", json.dumps({"MESSAGE": NIC, "_HOSTNAME": "known-2"}), "known-2"),
     ("tr-6", json.dumps({"config": {"hostname": "known-2"}, "message": XID}), "tr-6"),
+    # a kernel's line beside the fault's, and an object around it that names another machine than the record
+    ("tr-8", json.dumps({"host": "tr-8", "last_kernel_line": "Nov 30 01:10:00 known-2 kernel: eth0 link down", "error": ECC}), "tr-8"),
+    ("loghost", json.dumps({"old": "Nov 30 01:10:00 known-1 kernel: usb 1-1: new", "message": XID, "host": "known-2"}), "known-2"),
+    ("tr-9", json.dumps({"host": "tr-9", "faults": [{"host": "known-2", "line": XID}]}), None),
     # of the kernel for certain: what it says in words of its own counts, too
     ("loghost", f"Nov 30 01:10:00 ob-3 kernel: [  123.456] {UE}", "ob-3"),
     ("loghost", f"<2>1 2026-11-30T01:10:00.1+00:00 ob-4 kernel - - - {UE}", "ob-4"),
@@ -70,6 +74,8 @@ POSTED = [
     ("loghost", {"host": "re-1", "message": XID}, None),
     ("loghost", {"host": "loghost", "message": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "known-2"),
     ("tr-7", {"host": "known-2", "message": ECC}, "tr-7"),
+    ("loghost", {"message": XID, "old": "Nov 30 01:10:00 known-1 kernel: usb 1-1: new", "host": "known-2"}, "known-2"),
+    ("tr-10", {"host": "tr-10", "faults": [{"host": "known-2", "line": XID}]}, None),
     ("loghost", JOURNAL | {"message": UE}, "known-2"),
     ("loghost", {"MESSAGE": UE, "SYSLOG_IDENTIFIER": "kernel", "_HOSTNAME": "known-2"}, "known-2"),
     ("loghost", {name.lower(): value for name, value in JOURNAL.items() if name != "host"} | {"date": 1796000000.5, "message": UE}, "known-2"),
@@ -85,6 +91,7 @@ QUOTED = [
     json.dumps({"host": "known-2", "message": f"kernel: {UE}"}),
     json.dumps({"host": "known-2", "program": "train.py", "message": f"kernel: {UE}"}),
     json.dumps({"host": "known-2", "message": "restarted", "last": f"Nov 30 01:10:00 known-2 kernel: {UE}"}),
+    json.dumps({"message": "Nov 30 01:10:00 known-2 kernel: eth0: renamed", "note": UE}),
 ]
 
 

@@ -130,7 +130,7 @@ bool kernel_line_is_handed_on(struct span text, struct span *host)
 
 /* ---- {"host":"gpu07","message":"NVRM: …"} ---- */
 
-enum { PATH_KEYS = 3 };
+enum { PATH_KEYS = 8 };
 
 /* The best machine so far of those that members name: that of the first of their names. */
 struct origin {
@@ -139,19 +139,33 @@ struct origin {
 	struct span host;
 };
 
+/* What an object or a list is in, from the record on. */
+struct around {
+	struct origin own;
+	bool has_line; /* a kernel's, or the one that is asked for, stands in it and has no header that says whose it is */
+};
+
 struct record {
 	struct span rest;
 	struct span path[PATH_KEYS]; /* the keys of the objects around; "": of a list */
 	size_t depth;
-	struct origin own;
+	struct around around[PATH_KEYS]; /* the first is the record itself */
 	struct origin pods; /* where its pod runs */
+	struct span inner; /* the machine that objects in it name, around a kernel's line; of nobody: several */
 	bool is_programs; /* it says that the kernel wrote its text */
+};
+
+struct reading {
+	struct span said; /* what whose it is is asked of; "": that is not known */
+	bool takes_drivers; /* what a driver says counts, whether that is in it or not */
+	struct buf *plain;
 };
 
 /* What a text says of a kernel's line. */
 struct quoted {
 	bool is_kernels;
 	bool is_sure; /* by more than its words */
+	bool is_said; /* it holds what the signature matched */
 	struct span host; /* whose it is: what stands nearest to it says so; "": nothing does */
 };
 
@@ -168,10 +182,11 @@ static const struct span programs_names[] = {SPAN("SYSLOG_IDENTIFIER"), SPAN("sy
 	SPAN("_transport"), SPAN("appname"), SPAN("program"), SPAN("programname"), SPAN("ident"), SPAN("process.name"),
 	SPAN("syslog.identifier")};
 
-static bool is_at(const struct record *record, struct span path)
+/* from: of the objects around the one that the path begins in */
+static bool is_at(const struct record *record, size_t from, struct span path)
 {
-	for (size_t i = 0; i < record->depth; i++)
-		if (i >= PATH_KEYS || !record->path[i].len || (i && !span_take(&path, SPAN("."))) ||
+	for (size_t i = from; i < record->depth; i++)
+		if (i >= PATH_KEYS || !record->path[i].len || (i > from && !span_take(&path, SPAN("."))) ||
 			!span_take(&path, record->path[i]))
 			return false;
 	return !path.len;
@@ -182,10 +197,10 @@ static bool may_be_host(struct span value)
 	return value.len && machine_name_length(value) == value.len && !is_known_to_nobody(value);
 }
 
-static void note_origin(const struct record *record, struct span value, struct origin *origin)
+static void note_origin(const struct record *record, size_t from, struct span value, struct origin *origin)
 {
 	for (size_t i = 0; i < origin->count; i++)
-		if (is_at(record, origin->names[i]) && may_be_host(value)) {
+		if (is_at(record, from, origin->names[i]) && may_be_host(value)) {
 			origin->host = value;
 			origin->count = i;
 		}
@@ -196,7 +211,7 @@ static void note_program(struct record *record, struct span value)
 	if (!span_equal(value, SPAN("kernel")))
 		return;
 	for (size_t i = 0; i < sizeof programs_names / sizeof *programs_names; i++)
-		record->is_programs |= is_at(record, programs_names[i]);
+		record->is_programs |= is_at(record, 0, programs_names[i]);
 }
 
 /* With its escapes read, in the room that there is for it. */
@@ -229,19 +244,29 @@ bool kernel_line_is_quoted(struct span text)
 	return is_so;
 }
 
-static struct quoted read_record(struct span text, size_t level, struct buf *plain);
+static struct quoted read_record(struct span text, size_t level, const struct reading *reading);
 
-static struct quoted read_text(struct span value, size_t level, struct buf *plain)
+static bool is_said_in(struct span text, const struct reading *reading)
 {
-	struct span text = make_plain(value, plain), host;
+	return reading->said.len && span_find(text, reading->said) >= 0;
+}
 
-	if (kernel_line_has_header(text, &host))
-		return (struct quoted){true, true, host};
-	if (kernel_line_is_handed_on(text, &host))
-		return (struct quoted){true, false, host};
+static struct quoted read_text(struct span value, size_t level, const struct reading *reading)
+{
+	struct span text = make_plain(value, reading->plain), host;
+
 	if (char_at(text, 0) == '{' && level < UNWRAP_RECORDS_MAX)
-		return read_record(text, level + 1, plain);
-	return (struct quoted){kernel_line_is_quoted(text), false, SPAN("")};
+		return read_record(text, level + 1, reading);
+	bool is_said = is_said_in(text, reading), is_drivers = kernel_line_is_quoted(text);
+	struct quoted none = {.is_said = is_said, .host = SPAN("")};
+	if (!is_said && !(is_drivers && reading->takes_drivers))
+		return none;
+	if (kernel_line_has_header(text, &host))
+		return (struct quoted){true, true, is_said, host};
+	if (kernel_line_is_handed_on(text, &host))
+		return (struct quoted){true, false, is_said, host};
+	none.is_kernels = is_drivers;
+	return none;
 }
 
 /* False: the line ends within it. */
@@ -254,16 +279,53 @@ static bool take_text(struct record *record, struct span *text)
 	return false;
 }
 
+static const struct origin of_own = {own_names, sizeof own_names / sizeof *own_names, SPAN("")};
+
+static void open_one(struct record *record)
+{
+	if (record->depth++ >= PATH_KEYS)
+		return;
+	record->path[record->depth - 1] = SPAN("");
+	record->around[record->depth - 1] = (struct around){.own = of_own};
+}
+
+/* The same machine, by the name that came first; or nobody's. */
+static struct span join_hosts(struct span a, struct span b)
+{
+	if (!a.len || !b.len)
+		return a.len ? a : b;
+	return machine_name_is_same(a, b) ? a : MACHINE_OF_NOBODY;
+}
+
+static void close_one(struct record *record)
+{
+	size_t at = --record->depth;
+
+	if (!at || at >= PATH_KEYS || !record->around[at].has_line)
+		return;
+	record->around[at - 1].has_line = true;
+	record->inner = join_hosts(record->inner, record->around[at].own.host);
+}
+
+/* Deeper than what is kept of the objects around it may be anybody's. */
+static void note_line(struct record *record)
+{
+	if (record->depth && record->depth <= PATH_KEYS)
+		record->around[record->depth - 1].has_line = true;
+	else
+		record->inner = MACHINE_OF_NOBODY;
+}
+
 /* The text of a member's value, or in a list; false: what is next is no such text, and is passed over. */
 static bool take_value(struct record *record, struct span *text)
 {
 	char c = char_at(record->rest, 0);
 
 	if (c != '"') {
-		record->depth += c == '{' || c == '[';
-		if ((c == '{' || c == '[') && record->depth <= PATH_KEYS)
-			record->path[record->depth - 1] = SPAN("");
-		record->depth -= c == '}' || c == ']';
+		if (c == '{' || c == '[')
+			open_one(record);
+		else if (c == '}' || c == ']')
+			close_one(record);
 		record->rest = span_skip(record->rest, 1);
 		return false;
 	}
@@ -277,21 +339,26 @@ static bool take_value(struct record *record, struct span *text)
 	if (char_at(record->rest, 0) != '"')
 		return false;
 	if (take_text(record, text)) {
-		note_origin(record, *text, &record->own);
-		note_origin(record, *text, &record->pods);
+		for (size_t i = 0; i < record->depth && i < PATH_KEYS; i++)
+			note_origin(record, i, *text, &record->around[i].own);
+		note_origin(record, 0, *text, &record->pods);
 		note_program(record, *text);
 	}
 	return true;
 }
 
-/* Whose it is by its members. Where it names a collector's machine beside the pod's it may be of either; journald's is that of the line. */
+/*
+ * Whose it is by its members. Where it names a collector's machine beside the pod's it may be of either; journald's is that of the line.
+ * So it is where an object in it, around the line, names another one.
+ */
 static struct span choose(const struct record *record)
 {
-	struct span own = record->own.host, pods = record->pods.host;
+	const struct origin *own = &record->around[0].own;
+	struct span pods = record->pods.host;
 
-	if (own.len && record->own.count >= JOURNALS_NAMES && pods.len && !machine_name_is_same(own, pods))
+	if (own->host.len && own->count >= JOURNALS_NAMES && pods.len && !machine_name_is_same(own->host, pods))
 		return MACHINE_OF_NOBODY;
-	return own.len ? own : pods;
+	return join_hosts(own->host.len ? own->host : pods, record->inner);
 }
 
 /* The member just read is what the record is about, and not what it says beside. */
@@ -301,11 +368,11 @@ static bool is_at_message(const struct record *record)
 }
 
 /* It begins with its brace. */
-static struct quoted read_record(struct span text, size_t level, struct buf *plain)
+static struct quoted read_record(struct span text, size_t level, const struct reading *reading)
 {
 	struct record record = {
 		.rest = text,
-		.own = {own_names, sizeof own_names / sizeof *own_names, SPAN("")},
+		.inner = SPAN(""),
 		.pods = {pods_names, sizeof pods_names / sizeof *pods_names, SPAN("")},
 	};
 	struct quoted quoted = {.host = SPAN("")};
@@ -314,11 +381,16 @@ static struct quoted read_record(struct span text, size_t level, struct buf *pla
 	do {
 		if (!take_value(&record, &value))
 			continue;
-		struct quoted one = read_text(value, level, plain);
+		struct quoted one = read_text(value, level, reading);
 		quoted.is_kernels |= one.is_kernels;
 		quoted.is_sure |= one.is_sure && is_at_message(&record);
-		quoted.host = quoted.host.len ? quoted.host : one.host;
+		quoted.is_said |= one.is_said;
+		quoted.host = join_hosts(quoted.host, one.host);
+		if (!one.host.len && (one.is_kernels || one.is_said))
+			note_line(&record);
 	} while (record.depth && record.rest.len);
+	while (record.depth)
+		close_one(&record);
 	quoted.is_kernels |= record.is_programs;
 	quoted.is_sure |= record.is_programs;
 	if (quoted.is_kernels && !quoted.host.len)
@@ -326,9 +398,19 @@ static struct quoted read_record(struct span text, size_t level, struct buf *pla
 	return quoted;
 }
 
-/* The first one in the line; without a machine: there is none of a kernel's. */
-static struct quoted find_record(struct span text, struct buf *plain)
+/* As it stands in a text whose escapes are read, whatever a record had to write for what is behind the first of them. */
+static struct span until_escape(struct span said)
 {
+	ptrdiff_t end = span_find_char(said, '\\');
+
+	return end < 0 ? said : span_cut(said, (size_t)end);
+}
+
+/* The first one in the line; without a machine: there is none of a kernel's. */
+static struct quoted find_record(struct span text, struct span said, bool takes_drivers, struct buf *plain)
+{
+	struct span plain_said = until_escape(said);
+	const struct reading reading = {plain_said, takes_drivers || !plain_said.len, plain};
 	ptrdiff_t begin = span_find_char(text, '{');
 
 	buf_reset(plain);
@@ -337,16 +419,16 @@ static struct quoted find_record(struct span text, struct buf *plain)
 	struct span record = span_cut(span_skip(text, (size_t)begin), KERNEL_RECORD_BYTES);
 	if (span_find_char(record, '\\') >= 0 && !buf_reserve(plain, UNWRAP_RECORDS_MAX * record.len))
 		return (struct quoted){.host = SPAN("")};
-	return read_record(record, 1, plain);
+	return read_record(record, 1, &reading);
 }
 
-bool kernel_record_find(struct span text, struct buf *plain, struct span *host)
+bool kernel_record_find(struct span text, struct span said, struct buf *plain, struct span *host)
 {
-	*host = find_record(text, plain).host;
+	*host = find_record(text, said, false, plain).host;
 	return host->len;
 }
 
-bool kernel_line_is_sure(struct span text)
+bool kernel_line_is_sure(struct span text, struct span said)
 {
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	struct span host;
@@ -355,7 +437,7 @@ bool kernel_line_is_sure(struct span text)
 		return true;
 	if (char_at(text, 0) != '{')
 		return false;
-	struct quoted quoted = find_record(text, &plain);
+	struct quoted quoted = find_record(text, said, false, &plain);
 	return quoted.is_sure && quoted.host.len;
 }
 
@@ -366,14 +448,14 @@ static bool names_machine(struct span text, struct buf *plain)
 	struct span host;
 
 	return kernel_line_has_header(text, &host) || kernel_line_is_handed_on(text, &host) ||
-	       kernel_record_find(text, plain, &host);
+	       kernel_record_find(text, SPAN(""), plain, &host);
 }
 
 bool kernel_record_keep(struct span record, struct span text, struct buf *plain, struct buf *out)
 {
 	if (record.len > KERNEL_RECORD_BYTES || names_machine(text, plain))
 		return false;
-	struct quoted quoted = find_record(record, plain);
+	struct quoted quoted = find_record(record, text, true, plain);
 	if (!quoted.host.len)
 		return false;
 	buf_reset(out);

@@ -23,11 +23,14 @@ bool kernel_line_is_handed_on(struct span text, struct span *host);
 bool kernel_line_is(struct span text);
 /* The same, or one stands in quotes in it. */
 bool kernel_line_is_quoted(struct span text);
-/* It is a kernel's, whatever it says: by its header, or as a record that names the kernel as its program; and names a machine. */
-bool kernel_line_is_sure(struct span text);
+/* What is said in it is a kernel's, whatever it says: by its header, or as a record that names the kernel as its program; and names a machine. */
+bool kernel_line_is_sure(struct span text, struct span said);
 
-/* A collector's record in the line, of what a kernel said: its machine; MACHINE_OF_NOBODY: it may be one of two. */
-bool kernel_record_find(struct span text, struct buf *plain, struct span *host);
+/*
+ * A collector's record in the line, of what a kernel said: its machine; MACHINE_OF_NOBODY: it may be one of two. said: the part of the line
+ * that matters; "": what a driver says does. The kernel's lines that do not hold it tell nothing of whose it is.
+ */
+bool kernel_record_find(struct span text, struct span said, struct buf *plain, struct span *host);
 /*
  * For a record whose text is a kernel's (kernel_line_is_quoted) or that has "kernel" for a value. Of a record its text alone is kept as a rule. True: the record says whose kernel's it is and the text does not, and *out is what to keep
  * instead: {"message":text,"host":…}, with "program":"kernel" where it is sure; the record as it is, where its machine may be one of two.

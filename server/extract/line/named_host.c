@@ -127,7 +127,7 @@ static enum naming name_by_prefix(struct span name, struct span rest, const stru
 	return kernel_line_is(rest) && has_number ? NAMING_ELSEWHERE : NAMING_GUESS;
 }
 
-enum naming named_host_read(struct span text, const struct signature *signature, struct buf *plain, struct span *host)
+enum naming named_host_read(struct span text, const struct signature_found *found, struct buf *plain, struct span *host)
 {
 	enum naming naming = NAMING_NONE;
 	struct span rest = text, name;
@@ -136,12 +136,12 @@ enum naming named_host_read(struct span text, const struct signature *signature,
 	if (take_pod(&rest, &name))
 		naming = NAMING_ELSEWHERE;
 	else if (take_name(&rest, &name))
-		naming = name_by_prefix(name, rest, signature);
+		naming = name_by_prefix(name, rest, found->signature);
 	if (kernel_line_has_header(rest, host))
 		return NAMING_KERNEL;
 	if (naming == NAMING_NONE && kernel_line_is_handed_on(rest, host))
 		return NAMING_ELSEWHERE;
-	if (naming != NAMING_ELSEWHERE && kernel_record_find(rest, plain, host))
+	if (naming != NAMING_ELSEWHERE && kernel_record_find(rest, found->said, plain, host))
 		return NAMING_ELSEWHERE;
 	*host = naming == NAMING_NONE ? SPAN("") : name;
 	return naming;

@@ -17,5 +17,6 @@ enum naming {
 	NAMING_SURE
 };
 
-/* Of a line with that signature. *host: "" with NAMING_NONE. It lives as long as the line and `plain`, which fails out of memory. */
-enum naming named_host_read(struct span text, const struct signature *signature, struct buf *plain, struct span *host);
+/* Of a line in which that was found. *host: "" with NAMING_NONE. It lives as long as the line and `plain`, which fails out of memory. */
+enum naming named_host_read(
+	struct span text, const struct signature_found *found, struct buf *plain, struct span *host);

@@ -236,6 +236,7 @@ static bool try_one(
 	if (regex_search(item->regex, scratch, text, 0, groups) != REGEX_MATCH)
 		return false;
 	out->signature = &item->shown;
+	out->said = groups[0];
 	out->host = item->host_group > 0 && groups[item->host_group].ptr ? groups[item->host_group] : SPAN("");
 	out->step = item->shown.about == SIGNATURE_CHECKPOINT ? step_of(item, groups) : -1;
 	return true;
@@ -252,13 +253,15 @@ bool signature_find(const struct signature_set *set, struct regex_scratch *scrat
 		text.len = TESTED_BYTES; /* such messages are short; what is longer is a dump */
 	sieve_find(set->sieve, text, words);
 	bool may_be = (words[last] & kernel_bit) || kernel_line_may_have_header(text);
-	if (is_system || (may_be && kernel_line_is_sure(text)))
+	if (is_system || may_be)
 		sieve_find(set->kernel_sieve, text, kernel);
 	words[last] &= ~kernel_bit;
 	for (size_t base = 0; base < SIEVE_MAX; base += 64)
 		for (uint64_t bits = words[base / 64] | kernel[base / 64]; bits; bits &= bits - 1) {
 			out->index = base + (size_t)__builtin_ctzll(bits);
-			if (try_one(&set->items[out->index], scratch, text, out))
+			if (!try_one(&set->items[out->index], scratch, text, out))
+				continue;
+			if (is_system || !out->signature->is_kernel || kernel_line_is_sure(text, out->said))
 				return true;
 		}
 	return false;

@@ -62,10 +62,11 @@ enum severity signature_severity(const struct signature *signature, struct span 
 struct signature_found {
 	size_t index;
 	const struct signature *signature;
+	struct span said; /* what of the line it is */
 	struct span host; /* that the line names; "": none */
 	int64_t step; /* of a checkpoint; -1: it says none */
 };
-/* is_system: of a kernel's stream. A line that is a kernel's for certain (kernel_line.h) counts as one of it. */
+/* is_system: of a kernel's stream. What a line says that is a kernel's for certain (kernel_line.h) counts as of one. */
 bool signature_find(const struct signature_set *set, struct regex_scratch *scratch, struct span text, bool is_system,
 	struct signature_found *out);
 

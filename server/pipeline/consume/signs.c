@@ -301,7 +301,7 @@ static enum naming name_host(
 
 	if (naming == NAMING_NONE && found->signature->about == SIGNATURE_NODE &&
 		!stream_is_system(span_from(stream->name)))
-		naming = named_host_read(text, found->signature, plain, &found->host);
+		naming = named_host_read(text, found, plain, &found->host);
 	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
 		return naming;
 	found->host = MACHINE_OF_NOBODY;

@@ -7,9 +7,23 @@
 #define XID "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
 #define ECC "RuntimeError: CUDA error: uncorrectable ECC error encountered"
 #define NIC "mlx5_core 0000:41:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count"
+#define UE "EDAC MC0: 1 UE"
 #define ROW "|                           | Fail - GPU: 0                                  |"
 
 static const struct signature program, check = {.is_check = true};
+
+/* What some signature matches in a line of these tests. */
+static struct signature_found find_said(struct span line, const struct signature *signature)
+{
+	static const char *const said[] = {"NVRM: Xid (PCI:0000:02:00): 79", "uncorrectable ECC error encountered",
+		"device's health compromised", "EDAC MC0: 1 UE", "Fail - GPU: 0"};
+	struct signature_found found = {.signature = signature, .said = SPAN("")};
+
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		if (span_find(line, span_from(said[i])) >= 0)
+			found.said = span_from(said[i]);
+	return found;
+}
 
 static const struct {
 	const char *line;
@@ -176,6 +190,47 @@ static const struct {
 	{"{\"job\":{\"program\":\"kernel\"},\"host\":\"gpu14\",\"message\":\"EDAC MC0: 1 UE\"}", NAMING_NONE,
 		NAMING_NONE, ""},
 	{"2026-11-30 01:10:00 INFO kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
+	/* a header in front of another text than the fault's says nothing of it, and two that differ say nothing certain */
+	{"{\"old\":\"Nov 30 01:10:00 gpu07 kernel: usb 1-1: new\",\"message\":\"" XID "\",\"host\":\"gpu08\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu08"},
+	{"{\"log\":\"{\\\"old\\\":\\\"Nov 30 01:10:00 gpu07 kernel: usb\\\",\\\"message\\\":\\\"" XID
+	 "\\\"}\",\"host\":\"gpu08\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu08"},
+	{"{\"host\":\"gpu07\",\"last_kernel_line\":\"Nov 30 01:10:00 gpu09 kernel: eth0 link down\",\"error\":\"" ECC
+	 "\"}",
+		NAMING_NONE, NAMING_NONE, ""},
+	{"{\"host\":\"gpu07\",\"last_kernel_line\":\"Nov 30 01:10:00 gpu09 kernel: NVRM: loading\",\"error\":\"" ECC
+	 "\"}",
+		NAMING_NONE, NAMING_NONE, ""},
+	{"{\"dmesg\":\"NVRM: loading\",\"host\":\"gpu07\",\"error\":\"" ECC "\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"message\":\"Nov 30 03:12:11 gpu15 kernel: " UE "\",\"host\":\"loghost\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu15"},
+	{"{\"a\":\"Nov 30 01:10:00 gpu07 kernel: " XID "\",\"b\":\"Nov 30 01:10:00 gpu08 kernel: " XID "\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "?"},
+	{"{\"a\":\"Nov 30 01:10:00 gpu07 kernel: " XID "\",\"b\":\"Nov 30 01:10:00 gpu07.hpc kernel: " XID "\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu07"},
+	/* an object that holds the line and names another machine than the record */
+	{"{\"host\":\"trainer-3\",\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"}]}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "?"},
+	{"{\"faults\":[{\"line\":\"" XID "\",\"host\":\"gpu09\"}],\"host\":\"trainer-3\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "?"},
+	{"{\"host\":\"trainer-3\",\"peers\":{\"gpu09\":{\"host\":\"gpu09\",\"dmesg\":[\"" XID "\"]}}}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "?"},
+	{"{\"host\":\"trainer-3\",\"faults\":[{\"host\":{\"name\":\"gpu09\"},\"line\":\"" XID "\"}]}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "?"},
+	{"{\"kubernetes\":{\"host\":\"gpu14\"},\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"}]}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "?"},
+	{"{\"host\":\"trainer-3\",\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"?"},
+	{"{\"host\":\"trainer-3\",\"a\":[[[[[[[{\"host\":\"gpu09\",\"line\":\"" XID "\"}]]]]]]]}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "?"},
+	{"{\"host\":\"gpu09.hpc\",\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"}]}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu09.hpc"},
+	{"{\"host\":\"trainer-3\",\"peers\":[{\"host\":\"gpu09\"}],\"faults\":[{\"line\":\"" XID "\"}]}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "trainer-3"},
+	{"{\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"}]}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu09"},
+	{"{\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"},{\"host\":\"gpu10\",\"line\":\"" XID "\"}]}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "?"},
 	/* kubectl logs --prefix */
 	{"[pod/train-0/pytorch] " ECC, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "train-0"},
 	{"[pod/train-0/] " ECC, NAMING_NONE, NAMING_NONE, ""},
@@ -189,8 +244,9 @@ TEST(the_machine_that_a_line_names)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		for (int as_check = 0; as_check < 2; as_check++) {
 			struct span host;
-			enum naming naming =
-				named_host_read(span_from(rows[i].line), as_check ? &check : &program, &plain, &host);
+			struct span line = span_from(rows[i].line);
+			struct signature_found found = find_said(line, as_check ? &check : &program);
+			enum naming naming = named_host_read(line, &found, &plain, &host);
 			enum naming wanted = as_check ? rows[i].of_check : rows[i].naming;
 			if (naming != wanted || !span_equal(host, span_from(rows[i].host)))
 				test_fail(__FILE__, __LINE__, "'%s' (%d) is %d of '%.*s', not %d of '%s'", rows[i].line,
@@ -202,23 +258,22 @@ TEST(a_record_that_is_long_is_read_up_to_a_bound)
 {
 	enum { LONG = KERNEL_RECORD_BYTES };
 	AUTO_DONE(buf) line = BUF_INIT(4 * LONG), plain = BUF_INIT(KERNEL_PLAIN_BYTES);
+	const struct signature_found found = find_said(SPAN(XID), &program);
 	struct span host;
 
 	buf_append_text(&line, "{\"host\":\"gpu14\",\"a\":\"{\\\"b\\\":\\\"{");
 	while (line.len < 2 * LONG)
 		buf_append_text(&line, "\\\\\\\"x");
 	buf_append_text(&line, "\",\"hostname\":\"gpu15\",\"message\":\"" XID "\"}");
-	CHECK(named_host_read(buf_span(&line), &program, &plain, &host) == NAMING_NONE && !plain.failure);
+	CHECK(named_host_read(buf_span(&line), &found, &plain, &host) == NAMING_NONE && !plain.failure);
 	buf_reset(&line);
 	buf_append_text(&line, "{\"host\":\"gpu14\",\"message\":\"" XID);
 	while (line.len < 2 * LONG)
 		buf_append_text(&line, "\\u0041");
 	buf_append_text(&line, "\",\"hostname\":\"gpu15\"}");
-	CHECK(named_host_read(buf_span(&line), &program, &plain, &host) == NAMING_ELSEWHERE);
+	CHECK(named_host_read(buf_span(&line), &found, &plain, &host) == NAMING_ELSEWHERE);
 	CHECK(span_equal(host, SPAN("gpu14")) && !plain.failure);
 }
-
-#define UE "EDAC MC0: 1 UE"
 
 TEST(lines_of_the_kernel_for_certain)
 {
@@ -234,13 +289,14 @@ TEST(lines_of_the_kernel_for_certain)
 		"{\"ident\":\"kernels\",\"host\":\"gpu07\",\"message\":\"" UE "\"}",
 		"{\"last\":\"Nov 30 01:10:00 gpu07 kernel: " UE "\",\"host\":\"gpu07\"}",
 		"{\"a\":{\"message\":\"Nov 30 01:10:00 gpu07 kernel: " UE "\"}}",
+		"{\"message\":\"Nov 30 01:10:00 gpu07 kernel: usb 1-1: new\",\"note\":\"" UE "\"}",
 		"saw {\"ident\":\"kernel\",\"host\":\"gpu07\",\"message\":\"" UE "\"}"};
 
 	for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
-		if (!kernel_line_is_sure(span_from(sure[i])))
+		if (!kernel_line_is_sure(span_from(sure[i]), SPAN(UE)))
 			test_fail(__FILE__, __LINE__, "'%s' is none", sure[i]);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (kernel_line_is_sure(span_from(others[i])))
+		if (kernel_line_is_sure(span_from(others[i]), SPAN(UE)))
 			test_fail(__FILE__, __LINE__, "'%s' is one", others[i]);
 }
 
