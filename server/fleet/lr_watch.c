@@ -196,8 +196,6 @@ static void take_of_bar(struct lr_watch *watch, const struct lr_schedule *schedu
 	note_stride(watch, &last, print);
 	if (print->step > last.step)
 		judge(watch, schedule, &last, watch->is_loose ? print->step : last.step);
-	else
-		watch->differing = 0;
 }
 
 void lr_watch_take(struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print)

@@ -148,6 +148,24 @@ TEST(a_rate_whose_step_is_of_a_bar_that_lags_is_any_up_to_the_next_one)
 	}
 }
 
+/* A print each step, a bar that is drawn each second one. */
+TEST(a_rate_that_is_off_is_told_though_two_prints_stand_at_one_step)
+{
+	static const struct lr_schedule line = {.shape = LR_LINEAR, .peak = 5e-5, .total = 400};
+	static const double factors[] = {1, 10};
+
+	for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+		struct lr_watch watch = {0};
+		lr_watch_read(&watch, SPAN("{'loss': 2.9, 'learning_rate': 4.875e-05, 'epoch': 0.03}"), 4.875e-5);
+		for (int64_t step = 2; step < 200; step++) {
+			double rate = lr_schedule_at(&line, (double)step) * factors[i];
+			struct lr_print print = {step / 2 * 2, 0, lr_schedule_at(&line, (double)step), rate, 1};
+			lr_watch_take(&watch, &line, &print);
+		}
+		CHECK(factors[i] == 1 ? !watch.differing : watch.differing > 90);
+	}
+}
+
 TEST(a_bar_that_is_drawn_at_each_print_has_its_step)
 {
 	static const int64_t drawn[] = {1, 2, 5, 10};
