@@ -192,6 +192,28 @@ def test_a_nan_that_no_format_knows_is_told_once_beside_a_tracker(start, tells_f
             assert non_finite(server, job) == wanted, job
 
 
+@pytest.mark.parametrize("is_last_word_first", [True, False])
+def test_lines_that_say_their_step_keep_their_role_beside_a_tracker(start, is_last_word_first):
+    """Though the log says the same metric without a step now and then, as an epoch's last word: a spike between two points that are told is found."""
+    server = start("--tracker-wait", "1s")
+    began_s = int(time.time()) - 600
+    printed(server, ["it begins"], began_s)
+    run = make_run(server, run_name="r", job_name="shipped", start_time=1000 * began_s)
+    tell(server, run, 1, 3, began_s + 1)
+    if is_last_word_first:
+        printed(server, ["loss: 2.96"], began_s + 2)
+    value = lambda n: 2.5 - n / 500 + (n * 7919 % 13 - 6) / 300 + (3 if 230 <= n < 250 else 0)
+    lines = [text for n in range(1, 301) for text in ([f"[rank0] step={n} loss={value(n):.4f} lr=1e-4"] + ([f"loss: {value(n):.4f}"] if n % 40 == 20 else []))]
+    printed(server, lines, began_s + 3)
+    tell(server, run, 3, 4, began_s + 320)
+
+    def found():
+        kinds = {row["kind"] for row in server.get("/api/v1/incidents?all=true").body["incidents"]}
+        roles = {row["metric"]: row["role"] for row in server.get(f"{JOB}/metrics").body["series"]}
+        return roles.get("train:loss") == "loss" and kinds & {"loss_spike", "divergence"}
+    wait_until(found, what="what the log's own steps say")
+
+
 def test_a_nan_that_both_tell_is_one_row(start):
     """At the same step, at the tracker's next one, and within the wait; but with a number told in between it is another NaN."""
     server = start("--tracker-wait", "2s")

@@ -172,7 +172,7 @@ enum status consume_see_told(struct pipeline *pipeline, struct stream_state *str
 		return held_put(pipeline, stream, series, &value, err);
 	if (is_told)
 		TRY(held_pass_over(pipeline, stream, series, &value, err));
-	return consume_give_way(series, is_told, role, err);
+	return consume_give_way(series, is_told && !series->has_stated_steps, role, err);
 }
 
 enum status consume_see_step(struct stream_state *stream, const struct definitions *definitions,
@@ -182,11 +182,14 @@ enum status consume_see_step(struct stream_state *stream, const struct definitio
 	struct told_when when;
 
 	series->own_period = held_period(stream);
-	if (!series->has_given_way || !held_is_alone(stream, found->point.ts_ms, arrival_ms))
+	series->has_stated_steps = true;
+	if (!series->has_given_way)
 		return OK;
 	struct extracted_series of = extractor_series(stream->extractor, found->series);
 	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
 	enum role role = role_of(&definition, &of), told_role = of.name.len ? ROLE_OTHER : definition.role;
+	if (!held_is_alone(stream, found->point.ts_ms, arrival_ms))
+		return consume_give_way(series, false, role, err);
 	(void)!told_metrics_find(&job->told, span_from(series->metric), told_role, atomic_load(&job->life), &when);
 	return held_take_back(stream, series, &found->point, role, &when, err);
 }

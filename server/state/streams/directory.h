@@ -94,6 +94,7 @@ struct series_state { /* lock */
 	bool needs_summary; /* an attempt opened: the summary still holds superseded points that were sealed */
 	bool is_told; /* sent as points with steps (told_metrics.h) */
 	bool says_steps; /* sent with a step that can be no "none" (batch_series.h) */
+	bool has_stated_steps; /* by its lines, since the start: those are read as ever, whatever the others wait for */
 	bool has_given_way; /* of lines: its role is that of what is told, until the job goes on without */
 	unsigned told_life; /* in which its job knows that; 0: it was read from the store */
 	unsigned own_period; /* of lines: in which its values do not wait for a tracker (any more); consume.h */
