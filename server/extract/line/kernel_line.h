@@ -8,6 +8,7 @@
 
 enum {
 	KERNEL_RECORD_BYTES = 64 << 10, /* so much of a record is read */
+	KERNEL_LINES_MAX = 128, /* of more in one record nothing is kept of whose they are */
 	KERNEL_PLAIN_BYTES =
 		4 * KERNEL_RECORD_BYTES, /* what its texts, and those of records in them, need in `plain` */
 	KERNEL_KEPT_BYTES = 8 * KERNEL_RECORD_BYTES /* and what kernel_record_keep makes */

@@ -298,8 +298,9 @@ static enum naming name_host(
 	const struct stream_state *stream, struct span text, struct buf *plain, struct signature_found *found)
 {
 	enum naming naming = found->host.len ? NAMING_SURE : NAMING_NONE;
+	enum signature_about about = found->signature->about;
 
-	if (naming == NAMING_NONE && found->signature->about == SIGNATURE_NODE &&
+	if (naming == NAMING_NONE && (about == SIGNATURE_NODE || about == SIGNATURE_RUN) &&
 		!stream_is_system(span_from(stream->name)))
 		naming = named_host_read(text, found, plain, &found->host);
 	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
