@@ -107,6 +107,10 @@ QUOTED = [
     json.dumps({"host": "known-2", "program": "train.py", "message": f"kernel: {UE}"}),
     json.dumps({"host": "known-2", "message": "restarted", "last": f"Nov 30 01:10:00 known-2 kernel: {UE}"}),
     json.dumps({"message": "Nov 30 01:10:00 known-2 kernel: eth0: renamed", "note": UE}),
+    f"step: 5 loss: 2.1 sample: {XID}",
+    json.dumps({"step": 7, "loss": 2.0, "host": "known-2", "generated": f"dmesg: {XID}"}),
+    json.dumps({"completion": XID, "host": "known-2"}),
+    json.dumps({"prompt": OOM, "host": "known-2"}),
 ]
 
 

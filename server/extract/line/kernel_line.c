@@ -130,8 +130,7 @@ static bool take_uptime(struct span *text)
 	return true;
 }
 
-/* What a driver tells the kernel, and no training prints; and whom the kernel killed. */
-static bool begins_as_kernels(struct span text)
+bool kernel_line_begins(struct span text)
 {
 	static const struct span words[] = {SPAN("NVRM: "), SPAN("nvidia-nvswitch"), SPAN("mlx5_core "),
 		SPAN("Out of memory: Kill"), SPAN("Memory cgroup out of memory: Kill")};
@@ -157,7 +156,7 @@ bool kernel_line_is(struct span text)
 		text = rest;
 	(void)!span_take(&text, SPAN("kernel: "));
 	(void)(take_uptime(&text) || take_stamp(&text));
-	return begins_as_kernels(skip_space(text));
+	return kernel_line_begins(skip_space(text));
 }
 
 /* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */

@@ -1,10 +1,12 @@
 #include "extract/line/kernel_line.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
+#include "extract/line/quoted_line.h"
 
 #include "test.h"
 
 #define XID "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
+#define OOM_SAID "ut of memory: Killed process 4321"
 #define OOM "Out of memory: Killed process 4321 (python) total-vm:100kB, anon-rss:1kB, file-rss:0kB"
 #define ECC "RuntimeError: CUDA error: uncorrectable ECC error encountered"
 #define NIC "mlx5_core 0000:41:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count"
@@ -334,6 +336,42 @@ TEST(a_record_that_is_long_is_read_up_to_a_bound)
 	buf_append_text(&line, "\",\"hostname\":\"gpu15\"}");
 	CHECK(named_host_read(buf_span(&line), &found, &plain, &host) == NAMING_ELSEWHERE);
 	CHECK(span_equal(host, SPAN("gpu14")) && !plain.failure);
+}
+
+/* Where one of these stands in the line: what a signature matches. */
+static bool is_quote(const char *text)
+{
+	static const char *const said[] = {"NVRM: Xid (PCI:0000:02:00): 79", "uncorrectable ECC error", OOM_SAID};
+	struct span line = span_from(text);
+
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+		ptrdiff_t at = span_find(line, span_from(said[i]));
+		if (at >= 0)
+			return quoted_line_is(line, span_of(line.ptr + at, strlen(said[i])));
+	}
+	return false;
+}
+
+TEST(a_trainers_line_that_quotes_a_kernel)
+{
+	static const char *const quotes[] = {"step 5 loss 2.1 sample: " XID,
+		"step=7 loss=2.0 sample=\"dmesg: " XID "\"",
+		"{\"step\": 7, \"loss\": 2.0, \"host\": \"gpu14\", \"generated\": \"dmesg: " XID "\"}",
+		"{\"completion\":\"" XID "\",\"hostname\":\"gpu14\"}",
+		"{\"text\":\"" XID "\",\"prompt\":\"What is an Xid?\"}", "{\"prompt\": \"O" OOM_SAID "\"}",
+		"{\"answer\":\"" XID "\",\"train\":{\"step\":1,\"loss\":2.5}}"};
+	static const char *const others[] = {XID, "kernel: " XID, "{\"message\":\"" XID "\",\"host\":\"gpu14\"}",
+		"step 5 loss 2.1[  123.4] " XID, "step 5 loss 2.1\rx " XID, "step 5 loss 2.1\r" XID,
+		"{\"log\":\"step 5 loss 2.1\\n[  123.4] " XID "\"}", "{\"log\":\"step 5 loss 2.1\\n" XID "\"}",
+		"step 5 loss 2.1Nov 30 01:10:00 gpu07 kernel: " XID, "step 5: " XID, "lost step 5, closs 3: " XID,
+		"{\"step\":5,\"message\":\"" XID "\"}", "step 5 loss 2.1 " ECC, XID " step 5 loss 2.1"};
+
+	for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
+		if (!is_quote(quotes[i]))
+			test_fail(__FILE__, __LINE__, "'%s' is none", quotes[i]);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (is_quote(others[i]))
+			test_fail(__FILE__, __LINE__, "'%s' is one", others[i]);
 }
 
 TEST(lines_of_the_kernel_for_certain)
