@@ -56,6 +56,10 @@ SAID = [
     ("tr-8", json.dumps({"host": "tr-8", "last_kernel_line": "Nov 30 01:10:00 known-2 kernel: eth0 link down", "error": ECC}), "tr-8"),
     ("loghost", json.dumps({"old": "Nov 30 01:10:00 known-1 kernel: usb 1-1: new", "message": XID, "host": "known-2"}), "known-2"),
     ("tr-9", json.dumps({"host": "tr-9", "faults": [{"host": "known-2", "line": XID}]}), None),
+    # what may stand in front of a kernel's line
+    ("loghost", json.dumps({"message": f"  {XID}", "host": "known-2"}), "known-2"),
+    ("loghost", json.dumps({"message": f"kern  :err   : [Mon Nov 30 01:10:00 2026] {XID}", "host": "known-2"}), "known-2"),
+    ("loghost", json.dumps({"message": f"[  123.1] NVRM: loading\n\x1b[33m[  123.4] {XID}", "host": "known-2"}), "known-2"),
     # of the kernel for certain: what it says in words of its own counts, too
     ("loghost", f"Nov 30 01:10:00 ob-3 kernel: [  123.456] {UE}", "ob-3"),
     ("loghost", f"<2>1 2026-11-30T01:10:00.1+00:00 ob-4 kernel - - - {UE}", "ob-4"),
@@ -72,6 +76,11 @@ POSTED = [
     ("loghost", {"log": XID, "kubernetes": {"pod_name": "train-0", "host": "known-2"}}, "known-2"),
     ("loghost", {"log": XID, "kubernetes": {"host": "known-2"}, "host": "known-1"}, None),
     ("loghost", {"host": "re-1", "message": XID}, None),
+    ("loghost", {"host": "known-2", "message": f"  {XID}"}, "known-2"),
+    ("loghost", {"host": "known-2", "message": f"kern  :warn  : [  123.456789] {XID}"}, "known-2"),
+    ("loghost", {"host": "known-2", "message": f"kern  :err   : [Mon Nov 30 01:10:00 2026] {XID}"}, "known-2"),
+    ("loghost", {"host": "known-2", "message": f"\x1b[33m{XID}\x1b[0m"}, "known-2"),
+    ("loghost", {"host": "known-2", "message": f"[  123.1] nvidia 0000:53:00.0: AER\n[  123.4] {XID}\n"}, "known-2"),
     ("loghost", {"host": "loghost", "message": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "known-2"),
     ("tr-7", {"host": "known-2", "message": ECC}, "tr-7"),
     ("loghost", {"message": XID, "old": "Nov 30 01:10:00 known-1 kernel: usb 1-1: new", "host": "known-2"}, "known-2"),
@@ -80,6 +89,12 @@ POSTED = [
     ("loghost", {"MESSAGE": UE, "SYSLOG_IDENTIFIER": "kernel", "_HOSTNAME": "known-2"}, "known-2"),
     ("loghost", {name.lower(): value for name, value in JOURNAL.items() if name != "host"} | {"date": 1796000000.5, "message": UE}, "known-2"),
     ("loghost", {"appname": "kernel", "facility": "kern", "hostname": "known-2", "message": UE, "source_type": "syslog"}, "known-2"),
+]
+OOM = "Out of memory: Killed process 4321 (python) total-vm:100kB, anon-rss:1kB, file-rss:0kB"
+KILLED = [
+    (f"Nov 30 01:10:00 known-2 kernel: {OOM}\n", "text/plain"),
+    (json.dumps({"host": "known-2", "message": f"kern  :err   : [   99.1] {OOM}"}) + "\n", "text/plain"),
+    (json.dumps({"host": "known-2", "message": OOM, "appname": "kernel"}) + "\n", "application/x-ndjson"),
 ]
 QUOTED = [
     UE,
@@ -92,6 +107,10 @@ QUOTED = [
     json.dumps({"host": "known-2", "program": "train.py", "message": f"kernel: {UE}"}),
     json.dumps({"host": "known-2", "message": "restarted", "last": f"Nov 30 01:10:00 known-2 kernel: {UE}"}),
     json.dumps({"message": "Nov 30 01:10:00 known-2 kernel: eth0: renamed", "note": UE}),
+    f"step: 5 loss: 2.1 sample: {XID}",
+    json.dumps({"step": 7, "loss": 2.0, "host": "known-2", "generated": f"dmesg: {XID}"}),
+    json.dumps({"completion": XID, "host": "known-2"}),
+    json.dumps({"prompt": OOM, "host": "known-2"}),
 ]
 
 
@@ -115,12 +134,16 @@ def test_the_machine_that_a_line_names_is_charged(server):
     of = {f"{name}{at:02}": host for name, rows in (("j", SAID), ("p", POSTED)) for at, (_, _, host) in enumerate(rows)}
     wanted = {job: ("node_suspect", host, None) if host else ("log_signature", None, True) for job, host in of.items()}
     wanted["own"] = ("node_suspect", "sy-1", None)
+    # whom a kernel killed is no fault of its machine, which is told all the same
+    for at, (line, kind) in enumerate(KILLED):
+        assert server.post(f"/api/v1/logs?job=k{at}&stream=kernel&host=loghost", line.encode(), content_type=kind).status == 200
+        wanted[f"k{at}"] = ("log_signature", "known-2", None)
     # what a program of the job writes of a kernel is no fault
     send(server, "said", "algo-1", (now, "step: 1 loss: 2.0"), *((now, line) for line in QUOTED), host="qu-1")
     wait_until(lambda: told().keys() == wanted.keys(), what="an incident of each")
     server.wait_for_extraction()
     assert told() == wanted
-    assert sorted(drained(server)) == sorted({host for _, host, _ in wanted.values() if host})
+    assert sorted(drained(server)) == sorted({host for kind, host, _ in wanted.values() if host and kind == "node_suspect"})
     assert suspects(server, "other")  # it hears of its machines' faults
     for job, reason in (("j00", f"Xid 79: GPU has fallen off the bus on ob-2: {SAID[0][1]}"), ("j09", f"Xid 79: GPU has fallen off the bus in stream algo-1: {SAID[9][1]}")):
         server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", "time_ms": now + 1})

@@ -30,6 +30,11 @@ static size_t length_of_escape(struct span s)
 	return i + has_final;
 }
 
+size_t ansi_length(struct span text)
+{
+	return text.len && text.ptr[0] == ESCAPE ? length_of_escape(text) : 0;
+}
+
 void ansi_strip(struct span text, struct buf *out)
 {
 	while (text.len) {

@@ -1,6 +1,7 @@
 #include "extract/line/kernel_line.h"
 
 #include "base/json/json_write.h"
+#include "extract/line/ansi.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/part.h"
 #include "extract/line/unwrap.h"
@@ -10,6 +11,16 @@ static bool is_known_to_nobody(struct span host)
 {
 	return span_equal(host, SPAN("localhost")) || span_starts_with(host, SPAN("localhost.")) ||
 	       (host.len && logger_level_length(host) == host.len);
+}
+
+/* Blanks and colours in front. */
+static struct span skip_space(struct span text)
+{
+	for (size_t len = 1; len;) {
+		len = char_at(text, 0) == ' ' || char_at(text, 0) == '\t' ? 1 : ansi_length(text);
+		text = span_skip(text, len);
+	}
+	return text;
 }
 
 /* ---- "Nov 30 01:10:00 gpu07 kernel: ", "<4>1 2026-11-30T01:10:00Z gpu07 kernel - - - " ---- */
@@ -32,6 +43,7 @@ bool kernel_line_has_header(struct span text, struct span *host)
 {
 	bool is_5424 = false;
 
+	text = skip_space(text);
 	(void)syslog_take_priority(&text, &is_5424);
 	return take_stamp(&text) && take_host(&text, host) &&
 	       (span_starts_with(text, SPAN("kernel: ")) || (is_5424 && span_starts_with(text, SPAN("kernel ")))) &&
@@ -41,6 +53,7 @@ bool kernel_line_has_header(struct span text, struct span *host)
 /* A priority, a date, a month or a day of the week; then the program, behind so many blanks at most. */
 bool kernel_line_may_have_header(struct span text)
 {
+	text = skip_space(text);
 	char first = char_at(text, 0);
 	bool is_date = is_digit(first) && char_at(text, 4) == '-' && char_at(text, 7) == '-';
 
@@ -74,6 +87,26 @@ static void take_kmsg(struct span *text)
 	*text = end < 0 ? *text : span_skip(rest, (size_t)end + 1);
 }
 
+/* "kern  :warn  : " of dmesg -x */
+static void take_level(struct span *text)
+{
+	static const struct span levels[] = {SPAN("emerg"), SPAN("alert"), SPAN("crit"), SPAN("err"), SPAN("warn"),
+		SPAN("notice"), SPAN("info"), SPAN("debug")};
+	struct span rest = *text;
+	size_t i = 0;
+
+	if (!span_take(&rest, SPAN("kern")))
+		return;
+	rest = span_skip(rest, count_char(rest, ' '));
+	if (!span_take(&rest, SPAN(":")))
+		return;
+	while (i < sizeof levels / sizeof *levels && !span_take(&rest, levels[i]))
+		i++;
+	rest = span_skip(rest, count_char(rest, ' '));
+	if (i < sizeof levels / sizeof *levels && span_take(&rest, SPAN(": ")))
+		*text = rest;
+}
+
 /* "[  123.456789]", and the caller "[ T4711]" behind it, of dmesg */
 static bool take_uptime(struct span *text)
 {
@@ -97,22 +130,33 @@ static bool take_uptime(struct span *text)
 	return true;
 }
 
-/* What a driver tells the kernel, and no training prints. */
+bool kernel_line_begins(struct span text)
+{
+	static const struct span words[] = {SPAN("NVRM: "), SPAN("nvidia-nvswitch"), SPAN("mlx5_core "),
+		SPAN("Out of memory: Kill"), SPAN("Memory cgroup out of memory: Kill")};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (span_starts_with(text, words[i]))
+			return true;
+	return false;
+}
+
 bool kernel_line_is(struct span text)
 {
 	struct span host, rest;
 	bool is_5424;
 
+	text = skip_space(text);
 	(void)syslog_take_priority(&text, &is_5424);
 	take_kmsg(&text);
+	take_level(&text);
 	(void)(take_uptime(&text) || take_stamp(&text));
-	rest = text;
+	text = rest = skip_space(text);
 	if (take_host(&rest, &host) && span_starts_with(rest, SPAN("kernel: ")))
 		text = rest;
 	(void)!span_take(&text, SPAN("kernel: "));
 	(void)(take_uptime(&text) || take_stamp(&text));
-	return span_starts_with(text, SPAN("NVRM: ")) || span_starts_with(text, SPAN("nvidia-nvswitch")) ||
-	       span_starts_with(text, SPAN("mlx5_core "));
+	return kernel_line_begins(skip_space(text));
 }
 
 /* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */
@@ -231,17 +275,53 @@ static bool has_drivers_word(struct span text)
 	       span_find(text, SPAN("mlx5_core ")) >= 0;
 }
 
+/* A line's end, or '\r' where a record's text is read. */
+static size_t line_length(struct span text)
+{
+	size_t len = 0;
+
+	while (len < text.len && text.ptr[len] != '\n' && text.ptr[len] != '\r')
+		len++;
+	return len;
+}
+
+static bool is_quoted_in_line(struct span line)
+{
+	for (ptrdiff_t at; (at = span_find_char(line, '"')) >= 0;) {
+		line = span_skip(line, (size_t)at + 1);
+		if (kernel_line_is(line))
+			return true;
+	}
+	return false;
+}
+
 bool kernel_line_is_quoted(struct span text)
 {
-	bool is_so = kernel_line_is(text);
-
-	if (is_so || span_find_char(text, '"') < 0 || !has_drivers_word(text))
-		return is_so;
-	for (ptrdiff_t at; !is_so && (at = span_find_char(text, '"')) >= 0;) {
-		text = span_skip(text, (size_t)at + 1);
-		is_so = kernel_line_is(text);
+	if (kernel_line_is(text))
+		return true;
+	if (!has_drivers_word(text))
+		return false;
+	while (text.len) {
+		struct span line = span_of(text.ptr, line_length(text));
+		if (kernel_line_is(line) || is_quoted_in_line(line))
+			return true;
+		text = span_skip(text, line.len + 1);
 	}
-	return is_so;
+	return false;
+}
+
+/* The one of its lines that holds what is asked for. */
+static struct span line_of(struct span text, struct span said)
+{
+	ptrdiff_t at = said.len ? span_find(text, said) : -1;
+
+	if (at < 0)
+		return text;
+	size_t begin = (size_t)at;
+	while (begin && text.ptr[begin - 1] != '\n' && text.ptr[begin - 1] != '\r')
+		begin--;
+	text = span_skip(text, begin);
+	return span_of(text.ptr, line_length(text));
 }
 
 static struct quoted read_record(struct span text, size_t level, const struct reading *reading);
@@ -257,6 +337,7 @@ static struct quoted read_text(struct span value, size_t level, const struct rea
 
 	if (char_at(text, 0) == '{' && level < UNWRAP_RECORDS_MAX)
 		return read_record(text, level + 1, reading);
+	text = line_of(text, reading->said);
 	bool is_said = is_said_in(text, reading), is_drivers = kernel_line_is_quoted(text);
 	struct quoted none = {.is_said = is_said, .host = SPAN("")};
 	if (!is_said && !(is_drivers && reading->takes_drivers))
@@ -443,32 +524,67 @@ bool kernel_line_is_sure(struct span text, struct span said)
 
 /* ---- what is kept of one ---- */
 
+static size_t count_breaks(struct span text)
+{
+	size_t count = 0;
+
+	for (struct span line; span_next(&text, '\n', &line) && text.ptr;)
+		count++;
+	return count;
+}
+
+static bool has_header(struct span line)
+{
+	struct span host;
+
+	return kernel_line_has_header(line, &host) || kernel_line_is_handed_on(line, &host);
+}
+
 static bool names_machine(struct span text, struct buf *plain)
 {
 	struct span host;
 
-	return kernel_line_has_header(text, &host) || kernel_line_is_handed_on(text, &host) ||
-	       kernel_record_find(text, SPAN(""), plain, &host);
+	return has_header(text) || kernel_record_find(text, SPAN(""), plain, &host);
+}
+
+static void append_line(struct buf *out, struct span line, const struct quoted *quoted)
+{
+	struct json_writer w = json_writer_on(out);
+
+	json_object(&w);
+	json_put_span(&w, "message", line);
+	json_put_span(&w, "host", quoted->host);
+	if (quoted->is_sure)
+		json_put_text(&w, "program", "kernel");
+	json_object_end(&w);
+}
+
+/* Each by itself: what says of one whose it is does not say it of the next. */
+static void append_lines(struct buf *out, struct span text, const struct quoted *quoted)
+{
+	for (struct span line; span_next(&text, '\n', &line);) {
+		if (line.len && !has_header(line))
+			append_line(out, line, quoted);
+		else
+			buf_append_span(out, line);
+		if (text.ptr)
+			buf_append_char(out, '\n');
+	}
 }
 
 bool kernel_record_keep(struct span record, struct span text, struct buf *plain, struct buf *out)
 {
-	if (record.len > KERNEL_RECORD_BYTES || names_machine(text, plain))
+	size_t breaks = count_breaks(text);
+
+	if (record.len > KERNEL_RECORD_BYTES || breaks >= KERNEL_LINES_MAX || (!breaks && names_machine(text, plain)))
 		return false;
 	struct quoted quoted = find_record(record, text, true, plain);
 	if (!quoted.host.len)
 		return false;
 	buf_reset(out);
-	if (span_equal(quoted.host, MACHINE_OF_NOBODY)) {
+	if (span_equal(quoted.host, MACHINE_OF_NOBODY))
 		buf_append_span(out, record);
-		return true;
-	}
-	struct json_writer w = json_writer_on(out);
-	json_object(&w);
-	json_put_span(&w, "message", text);
-	json_put_span(&w, "host", quoted.host);
-	if (quoted.is_sure)
-		json_put_text(&w, "program", "kernel");
-	json_object_end(&w);
+	else
+		append_lines(out, text, &quoted);
 	return true;
 }

@@ -8,6 +8,7 @@
 
 enum {
 	KERNEL_RECORD_BYTES = 64 << 10, /* so much of a record is read */
+	KERNEL_LINES_MAX = 128, /* of more in one record nothing is kept of whose they are */
 	KERNEL_PLAIN_BYTES =
 		4 * KERNEL_RECORD_BYTES, /* what its texts, and those of records in them, need in `plain` */
 	KERNEL_KEPT_BYTES = 8 * KERNEL_RECORD_BYTES /* and what kernel_record_keep makes */
@@ -19,9 +20,11 @@ bool kernel_line_has_header(struct span text, struct span *host);
 bool kernel_line_may_have_header(struct span text);
 /* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */
 bool kernel_line_is_handed_on(struct span text, struct span *host);
-/* What a driver tells the kernel, and no training prints; kmsg's and dmesg's parts may stand in front. */
+/* With what a driver tells the kernel, and no training prints, or with whom the kernel killed; nothing stands in front. */
+bool kernel_line_begins(struct span text);
+/* The same; kmsg's and dmesg's parts may stand in front. */
 bool kernel_line_is(struct span text);
-/* The same, or one stands in quotes in it. */
+/* The same, or one stands in quotes, or on a line of its own, in it. */
 bool kernel_line_is_quoted(struct span text);
 /* What is said in it is a kernel's, whatever it says: by its header, or as a record that names the kernel as its program; and names a machine. */
 bool kernel_line_is_sure(struct span text, struct span said);

@@ -129,6 +129,7 @@ static enum naming name_by_prefix(struct span name, struct span rest, const stru
 
 enum naming named_host_read(struct span text, const struct signature_found *found, struct buf *plain, struct span *host)
 {
+	bool is_machines = found->signature->about == SIGNATURE_NODE;
 	enum naming naming = NAMING_NONE;
 	struct span rest = text, name;
 
@@ -143,6 +144,8 @@ enum naming named_host_read(struct span text, const struct signature_found *foun
 		return NAMING_ELSEWHERE;
 	if (naming != NAMING_ELSEWHERE && kernel_record_find(rest, found->said, plain, host))
 		return NAMING_ELSEWHERE;
+	if (!is_machines)
+		naming = NAMING_NONE;
 	*host = naming == NAMING_NONE ? SPAN("") : name;
 	return naming;
 }

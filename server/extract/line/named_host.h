@@ -17,6 +17,6 @@ enum naming {
 	NAMING_SURE
 };
 
-/* Of a line in which that was found. *host: "" with NAMING_NONE. It lives as long as the line and `plain`, which fails out of memory. */
+/* Of a line in which that was found; what is about no machine is one's only where its kernel says it. *host: "" with NAMING_NONE. It lives as long as the line and `plain`, which fails out of memory. */
 enum naming named_host_read(
 	struct span text, const struct signature_found *found, struct buf *plain, struct span *host);

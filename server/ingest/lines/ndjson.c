@@ -199,8 +199,7 @@ static void keep_machine(
 		return;
 	if (entry->text.len && entry->text.ptr[entry->text.len - 1] == '\n')
 		entry->text.len--;
-	if (span_find_char(entry->text, '\n') < 0 &&
-		kernel_record_keep(span_trim(object), entry->text, &parser->plain, &parser->kept))
+	if (kernel_record_keep(span_trim(object), entry->text, &parser->plain, &parser->kept))
 		entry->kept = buf_span(&parser->kept);
 }
 
@@ -272,8 +271,18 @@ static bool add(
 
 	if (!entry->kept.len)
 		return ingest_add_lines(batch, part, entry->text, entry->ts_ms, most);
-	return batch_add(batch, part, span_cut(entry->kept, most), entry->ts_ms, entry->kept.len > most ? LINE_CUT : 0,
-		entry->text.len + 1);
+	struct span text = entry->text, kept = entry->kept, line, one;
+	if (ingest_count_lines(kept) != ingest_count_lines(text)) /* the record itself */
+		return batch_add(
+			batch, part, span_cut(kept, most), entry->ts_ms, kept.len > most ? LINE_CUT : 0, text.len + 1);
+	while (span_next(&kept, '\n', &one)) {
+		if (!kept.ptr || !span_next(&text, '\n', &line))
+			line = text;
+		if (!batch_add(batch, part, span_cut(one, most), entry->ts_ms, one.len > most ? LINE_CUT : 0,
+			    line.len + 1))
+			return false;
+	}
+	return true;
 }
 
 static bool is_blank(struct span line)

@@ -5,6 +5,7 @@
 #include "extract/line/kernel_line.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
+#include "extract/line/quoted_line.h"
 #include "extract/line/signature.h"
 #include "fleet/nccl_work.h"
 #include "model/metrics/stream_name.h"
@@ -298,8 +299,9 @@ static enum naming name_host(
 	const struct stream_state *stream, struct span text, struct buf *plain, struct signature_found *found)
 {
 	enum naming naming = found->host.len ? NAMING_SURE : NAMING_NONE;
+	enum signature_about about = found->signature->about;
 
-	if (naming == NAMING_NONE && found->signature->about == SIGNATURE_NODE &&
+	if (naming == NAMING_NONE && (about == SIGNATURE_NODE || about == SIGNATURE_RUN) &&
 		!stream_is_system(span_from(stream->name)))
 		naming = named_host_read(text, found, plain, &found->host);
 	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
@@ -320,6 +322,8 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
+	if (!stream_is_system(span_from(stream->name)) && quoted_line_is(line->text, found.said))
+		return OK;
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	enum naming naming = name_host(stream, line->text, &plain, &found);
 	TRY(buf_status(&plain, err));

@@ -1,16 +1,19 @@
 #include "extract/line/kernel_line.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
+#include "extract/line/quoted_line.h"
 
 #include "test.h"
 
 #define XID "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
+#define OOM_SAID "ut of memory: Killed process 4321"
+#define OOM "Out of memory: Killed process 4321 (python) total-vm:100kB, anon-rss:1kB, file-rss:0kB"
 #define ECC "RuntimeError: CUDA error: uncorrectable ECC error encountered"
 #define NIC "mlx5_core 0000:41:00.0: poll_health:852:(pid 0): device's health compromised - reached miss count"
 #define UE "EDAC MC0: 1 UE"
 #define ROW "|                           | Fail - GPU: 0                                  |"
 
-static const struct signature program, check = {.is_check = true};
+static const struct signature program = {.about = SIGNATURE_NODE}, check = {.about = SIGNATURE_NODE, .is_check = true};
 
 /* What some signature matches in a line of these tests. */
 static struct signature_found find_said(struct span line, const struct signature *signature)
@@ -134,6 +137,21 @@ static const struct {
 	{"{\"log\":\"4,1234,5678901,-;" XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
 	{"{\"log\":\"4,1234;" XID "\",\"host\":\"gpu14\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"MESSAGE\":\"" NIC "\",\"_HOSTNAME\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"  " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"\\t[  123.456789]  " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"kern  :warn  : [  123.456789] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"gpu14"},
+	{"{\"log\":\"kern  :err   : [Mon Nov 30 01:10:00 2026] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"kern  :loud  : " XID "\",\"host\":\"gpu14\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"log\":\"\\u001b[32m[  123.456789] \\u001b[0m\\u001b[33m" XID "\\u001b[0m\",\"host\":\"gpu14\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"[  123.1] nvidia 0000:53:00.0: AER\\n[  123.4] " XID "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu14"},
+	{"{\"log\":\"Nov 30 01:10:00 gpu16 kernel: usb\\nNov 30 01:10:00 gpu15 kernel: " XID "\",\"host\":\"loghost\"}",
+		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu15"},
+	{"\x1b[33m Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"pd-02: kern  :err   : [   17.982092] " NIC, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	/* a syslog's line in one names its own machine */
 	{"{\"message\":\"Nov 30 03:12:11 gpu15 kernel: " XID "\",\"host\":\"loghost\"}", NAMING_ELSEWHERE,
 		NAMING_ELSEWHERE, "gpu15"},
@@ -254,6 +272,51 @@ TEST(the_machine_that_a_line_names)
 		}
 }
 
+TEST(what_is_no_machines_is_of_one_whose_kernel_says_it)
+{
+	static const struct signature killer = {.about = SIGNATURE_RUN};
+	static const struct {
+		const char *line;
+		enum naming naming;
+		const char *host;
+	} killed[] = {{"Nov 30 01:10:00 ob-2 kernel: " OOM, NAMING_KERNEL, "ob-2"},
+		{"{\"message\":\"" OOM "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, "gpu14"},
+		{"{\"message\":\"kern  :err   : [  99.1] " OOM "\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE, "gpu14"},
+		{"{\"message\":\"oom_kill event\",\"host\":\"gpu14\",\"ident\":\"kernel\"}", NAMING_ELSEWHERE, "gpu14"},
+		{"{\"message\":\"slurmstepd: oom_kill event\",\"host\":\"gpu14\"}", NAMING_NONE, ""},
+		{"{\"message\":\"said: " OOM "\",\"host\":\"gpu14\"}", NAMING_NONE, ""},
+		{"[pod/train-0/pytorch] " OOM, NAMING_NONE, ""}, {"gpu07: " OOM, NAMING_NONE, ""},
+		{OOM, NAMING_NONE, ""}};
+	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
+
+	for (size_t i = 0; i < sizeof killed / sizeof *killed; i++) {
+		struct span line = span_from(killed[i].line), host, said = SPAN("ut of memory: Killed process 4321");
+		struct signature_found found = {.signature = &killer, .said = said};
+		if (span_find(line, said) < 0)
+			found.said = SPAN("oom_kill event");
+		enum naming naming = named_host_read(line, &found, &plain, &host);
+		if (naming != killed[i].naming || !span_equal(host, span_from(killed[i].host)))
+			test_fail(__FILE__, __LINE__, "'%s' is %d of '%.*s'", killed[i].line, naming, SPAN_ARGS(host));
+	}
+}
+
+TEST(a_record_of_several_lines_is_kept_line_by_line)
+{
+	static const char record[] = "{\"log\":\"[1.0] nvidia\\n\\n[2.0] " XID "\",\"host\":\"gpu14\"}";
+	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
+	AUTO_DONE(buf) out = BUF_INIT(KERNEL_KEPT_BYTES);
+
+	CHECK(kernel_record_keep(span_from(record), SPAN("[1.0] nvidia\n\n[2.0] " XID), &plain, &out));
+	CHECK_SPAN(buf_span(&out), SPAN("{\"message\":\"[1.0] nvidia\",\"host\":\"gpu14\"}\n\n{\"message\":\"[2.0] " XID
+					"\",\"host\":\"gpu14\"}"));
+	buf_reset(&out);
+	for (size_t i = 0; i < KERNEL_LINES_MAX; i++)
+		buf_append_text(&out, "[1.0] x\n");
+	buf_append_text(&out, XID);
+	AUTO_DONE(buf) kept = BUF_INIT(KERNEL_KEPT_BYTES);
+	CHECK(!kernel_record_keep(span_from(record), buf_span(&out), &plain, &kept));
+}
+
 TEST(a_record_that_is_long_is_read_up_to_a_bound)
 {
 	enum { LONG = KERNEL_RECORD_BYTES };
@@ -273,6 +336,42 @@ TEST(a_record_that_is_long_is_read_up_to_a_bound)
 	buf_append_text(&line, "\",\"hostname\":\"gpu15\"}");
 	CHECK(named_host_read(buf_span(&line), &found, &plain, &host) == NAMING_ELSEWHERE);
 	CHECK(span_equal(host, SPAN("gpu14")) && !plain.failure);
+}
+
+/* Where one of these stands in the line: what a signature matches. */
+static bool is_quote(const char *text)
+{
+	static const char *const said[] = {"NVRM: Xid (PCI:0000:02:00): 79", "uncorrectable ECC error", OOM_SAID};
+	struct span line = span_from(text);
+
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+		ptrdiff_t at = span_find(line, span_from(said[i]));
+		if (at >= 0)
+			return quoted_line_is(line, span_of(line.ptr + at, strlen(said[i])));
+	}
+	return false;
+}
+
+TEST(a_trainers_line_that_quotes_a_kernel)
+{
+	static const char *const quotes[] = {"step 5 loss 2.1 sample: " XID,
+		"step=7 loss=2.0 sample=\"dmesg: " XID "\"",
+		"{\"step\": 7, \"loss\": 2.0, \"host\": \"gpu14\", \"generated\": \"dmesg: " XID "\"}",
+		"{\"completion\":\"" XID "\",\"hostname\":\"gpu14\"}",
+		"{\"text\":\"" XID "\",\"prompt\":\"What is an Xid?\"}", "{\"prompt\": \"O" OOM_SAID "\"}",
+		"{\"answer\":\"" XID "\",\"train\":{\"step\":1,\"loss\":2.5}}"};
+	static const char *const others[] = {XID, "kernel: " XID, "{\"message\":\"" XID "\",\"host\":\"gpu14\"}",
+		"step 5 loss 2.1[  123.4] " XID, "step 5 loss 2.1\rx " XID, "step 5 loss 2.1\r" XID,
+		"{\"log\":\"step 5 loss 2.1\\n[  123.4] " XID "\"}", "{\"log\":\"step 5 loss 2.1\\n" XID "\"}",
+		"step 5 loss 2.1Nov 30 01:10:00 gpu07 kernel: " XID, "step 5: " XID, "lost step 5, closs 3: " XID,
+		"{\"step\":5,\"message\":\"" XID "\"}", "step 5 loss 2.1 " ECC, XID " step 5 loss 2.1"};
+
+	for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
+		if (!is_quote(quotes[i]))
+			test_fail(__FILE__, __LINE__, "'%s' is none", quotes[i]);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (is_quote(others[i]))
+			test_fail(__FILE__, __LINE__, "'%s' is one", others[i]);
 }
 
 TEST(lines_of_the_kernel_for_certain)
