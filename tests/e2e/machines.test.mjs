@@ -125,3 +125,12 @@ test("machines on a phone", { viewport: { width: 390, height: 844 }, colorScheme
   assert.ok(await fitsWidth(page));
   await shot(page, "machines-phone-dark");
 });
+
+test("a view of nothing live says nothing of a connection, and one of a job does", async ({ server, page, open }) => {
+  await server.post("/api/v1/logs?job=j&stream=algo-1&host=n1", "step 1 loss 2\n");
+  await open("/jobs/j");
+  await page.locator(".connection.live").waitFor();
+  await open("/nodes");
+  await page.getByRole("cell", { name: "n1" }).or(page.getByRole("link", { name: "n1" })).first().waitFor();
+  assert.equal(await page.locator(".connection").count(), 0);
+});

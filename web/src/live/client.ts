@@ -6,6 +6,8 @@ import type { FromHub, LiveEvent, LiveState, ToHub, Want } from "./protocol";
 type Listener = (event: LiveEvent) => void;
 
 export const liveState = signal<LiveState>("reconnecting");
+/** Views that show nothing live have no connection to speak of. */
+export const isLiveWanted = signal(false);
 
 const listeners = new Set<Listener>();
 let want: Want | null = null;
@@ -20,6 +22,7 @@ const whenIdle = (run: () => void): unknown => ("requestIdleCallback" in window 
 /** Replaces what this page wants to hear of. */
 export function setWant(next: Want | null): void {
   want = next;
+  isLiveWanted.value = next !== null;
   send?.({ type: "want", want });
   if (isAwaited) return;
   isAwaited = true;

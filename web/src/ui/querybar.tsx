@@ -5,7 +5,7 @@ import { say, t } from "../i18n/i18n";
 import { useKeys } from "../state/core/keys";
 import { navigate, query, route } from "../state/core/router";
 import { buildSearch } from "../lib/url/url";
-import { liveState } from "../live/client";
+import { isLiveWanted, liveState } from "../live/client";
 import { queryProblem } from "../state/core/queryproblem";
 import type { Completion } from "./complete";
 
@@ -151,6 +151,7 @@ const STATES = {
 } as const;
 
 function Connection() {
+  if (!isLiveWanted.value) return null;
   const { glyph, text, title } = STATES[liveState.value];
   return (
     <span class={`connection ${liveState.value}`} title={t(title)} role="status">
