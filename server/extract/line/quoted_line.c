@@ -40,6 +40,7 @@ bool quoted_line_is(struct span text, struct span said)
 	struct span behind = span_skip(text, front.len + said.len);
 	bool is_record = char_at(text, 0) == '{';
 
+	/* the signature's pattern leaves out the first letter: kernels print it large or small */
 	if (!kernel_line_begins(said) && !span_starts_with(said, SPAN("ut of memory: Kill")))
 		return false;
 	if (is_record && (span_find(text, SPAN("\"prompt\":")) >= 0 || span_find(text, SPAN("\"completion\":")) >= 0))
