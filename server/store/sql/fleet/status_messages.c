@@ -1,5 +1,4 @@
 /* What was said beside a job's statuses, and when: goodput takes a status apart by it. */
-#include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/goodput.h"
