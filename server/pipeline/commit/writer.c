@@ -55,10 +55,8 @@ static bool finish_item(struct pipeline *pipeline, struct work *work)
 		finish_ingest(pipeline, (struct ingest *)work);
 		return false;
 	}
-	/* a statement may find the disk full where the transaction as a whole does not */
-	bool may_pass =
-		control->status == ERR_UNAVAILABLE || control->status == ERR_IO || control->status == ERR_MEMORY;
-	if (may_pass && try_later(pipeline, control))
+	/* a statement may find the disk full, or a lock in its way, where the transaction as a whole does not */
+	if (control_may_pass(control->status) && try_later(pipeline, control))
 		return true;
 	control->done(control->context, control->status, &control->err);
 	return false;
