@@ -26,7 +26,7 @@ void fit_place_find(const struct api *api, const struct json *document, struct f
 static void work_out(const struct fit_settings *settings, struct fit *out)
 {
 	fit_work_out(&settings->setup, out);
-	if (settings->unread.len)
+	if (settings->sharding.unread.len)
 		out->parameters = out->gradients = out->optimizer = out->total = NAN;
 }
 
@@ -52,7 +52,7 @@ static void write_fits(struct json_writer *w, const struct fit_settings *setting
 	double factor = factor_or_one(observed);
 
 	json_key(w, "fits");
-	if (isnan(place->limit) || settings->other || !settings->is_spread ||
+	if (isnan(place->limit) || settings->other || !settings->sharding.is_spread ||
 		(isnan(fit->total) && sum_known(fit) <= place->limit))
 		json_null(w);
 	else
@@ -129,7 +129,7 @@ void fit_write_remedies(struct json_writer *w, const struct fit_settings *settin
 	work_out(settings, &fit);
 	if (ran_out && fit.total * factor <= limit)
 		factor = place->limit / fit.total, limit *= trusted_share;
-	if (!settings->other && settings->is_spread && fit.total * factor > limit)
+	if (!settings->other && settings->sharding.is_spread && fit.total * factor > limit)
 		count = fit_remedies(&settings->setup, limit, factor, place->ranks_per_node, remedies);
 	json_key(w, "would_fit");
 	json_array(w);
@@ -239,8 +239,8 @@ void fit_write_settings(struct json_writer *w, struct fit_settings *settings)
 	write_model(w, settings);
 	json_key(w, "not_understood");
 	json_array(w);
-	if (settings->unread.len)
-		json_span(w, settings->unread);
+	if (settings->sharding.unread.len)
+		json_span(w, settings->sharding.unread);
 	json_array_end(w);
 	if (settings->other)
 		json_put_text(w, "not_covered", settings->other);

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "api/machines/advice_facts.h"
-#include "fleet/fit.h"
+#include "api/machines/fit_sharding.h"
 #include "fleet/model_size.h"
 
 enum fit_input {
@@ -31,8 +30,7 @@ struct fit_settings {
 	struct span from[FIT_INPUTS]; /* the setting that says it; "": none alone does */
 	struct model_size model;
 	bool counts_parameters; /* nobody states them: they are the model's by its sizes */
-	bool is_spread; /* degrees divide the devices a whole number of times */
-	struct span unread; /* a setting that shards in a way that is not followed; "" */
+	struct fit_sharding sharding;
 	const char *other; /* what the formulas are not of; NULL */
 };
 
