@@ -77,7 +77,7 @@ static enum status observe(const struct fit_job *job, const struct job_row *row,
 	TRY(read_settings(job, row, document, facts, &settings, err));
 	fit_work_out(&settings.setup, &fit);
 	out->formula = fit.total;
-	*is_known = fit.total > 0 && !settings.other && !settings.sharding.unread.len && settings.sharding.is_spread;
+	*is_known = fit.total > 0 && !settings.other && !settings.unread.count && settings.sharding.is_spread;
 	return OK;
 }
 

@@ -70,11 +70,30 @@ bool fit_is_off(const struct advice_setting *setting)
 	return fit_number_of(setting) == 0;
 }
 
+void fit_unread_add(struct fit_unread *unread, struct span key, int hides)
+{
+	span_take(&key, SPAN("hp."));
+	unread->hides_states |= (hides & FIT_HIDES_STATES) != 0;
+	unread->hides_activations |= (hides & FIT_HIDES_ACTIVATIONS) != 0;
+	for (size_t i = 0; i < unread->count; i++)
+		if (span_equal(unread->keys[i], key))
+			return;
+	if (unread->count < FIT_UNREAD_MAX)
+		unread->keys[unread->count++] = key;
+}
+
+/* Of those that are called after Adam, these keep other state. */
 bool fit_is_adam(const struct advice_facts *facts)
 {
-	static const char *const names[FIT_NAMES_MAX] = {
-		"optimizer", "optim", "optimizer_name", "optimizer.type", "optim.name", "optimizer.name"};
+	static const char *const names[FIT_NAMES_MAX] = {"optimizer", "optim", "optimizer_name", "optimizer.type",
+		"optim.name", "optimizer.name", "optimizer._component_", "optimizer._target_", "optim._target_",
+		"optimizer.class_path"};
+	static const char *const others[] = {"bit", "bnb", "galore", "apollo", "mini", "any", "grok", "zeroone",
+		"zero_one", "paged", "cpu", "lomo", "q_", "fp8"};
 	const struct advice_setting *update = fit_find(facts, names);
+	bool is_other = false;
 
-	return !update || (fit_says(update, "adam") && !fit_says(update, "bit") && !fit_says(update, "bnb"));
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		is_other |= fit_says(update, others[i]);
+	return !update || (fit_says(update, "adam") && !is_other);
 }

@@ -6,7 +6,15 @@
 
 #include "api/machines/advice_facts.h"
 
-enum { FIT_NAMES_MAX = 12 };
+enum { FIT_NAMES_MAX = 24, FIT_UNREAD_MAX = 16 };
+
+/* Settings that change what is taken in a way that is not followed. */
+struct fit_unread {
+	struct span keys[FIT_UNREAD_MAX];
+	size_t count;
+	bool hides_states,
+		hides_activations; /* parameters, gradients and optimizer; activations: they are not known then */
+};
 
 /* A setting under one of its names, the first that is there. NULL: nothing says it. */
 const struct advice_setting *fit_find(const struct advice_facts *facts, const char *const names[]);
@@ -18,6 +26,8 @@ bool fit_says(const struct advice_setting *setting, const char *word);
 bool fit_is_on(const struct advice_setting *setting);
 /* Says that nothing is sharded. */
 bool fit_is_off(const struct advice_setting *setting);
+enum fit_hides { FIT_HIDES_STATES = 1, FIT_HIDES_ACTIVATIONS = 2 };
+void fit_unread_add(struct fit_unread *unread, struct span key, int hides);
 /* What is updated is as Adam does it, of which the formulas are; where nobody says how, too. */
 bool fit_is_adam(const struct advice_facts *facts);
 /* Lightning's, and those that are called like it. */

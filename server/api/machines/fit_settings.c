@@ -1,6 +1,6 @@
 #include "api/machines/fit_settings.h"
 
-#include "api/machines/fit_names.h"
+#include "api/machines/fit_activations.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -42,7 +42,8 @@ static void read_sizes(const struct advice_facts *facts, struct fit_settings *ou
 {
 	static const char *const heads[FIT_NAMES_MAX] = {"num_attention_heads", "num_heads", "n_head", "n_heads"};
 	static const char *const sequence[FIT_NAMES_MAX] = {"seq_length", "sequence_length", "max_seq_length",
-		"max_seq_len", "seq_len", "block_size", "max_context_width", "encoder_seq_length"};
+		"max_seq_len", "seq_len", "block_size", "max_context_width", "encoder_seq_length", "sequence_len",
+		"cutoff_len", "max_length", "model_max_length"};
 	struct fit_setup *f = &out->setup;
 
 	f->hidden = take(facts, hidden_names, &out->from[FIT_HIDDEN]);
@@ -80,7 +81,7 @@ static void read_kind(const struct advice_facts *facts, struct model_size *m)
 	static const char *const ties[FIT_NAMES_MAX] = {"tie_word_embeddings", "share_embeddings_and_output_weights"};
 	static const char *const unties[FIT_NAMES_MAX] = {"untie_embeddings_and_output_weights"};
 	static const char *const biases[FIT_NAMES_MAX] = {"add_bias_linear", "bias"};
-	static const char *const no_biases[FIT_NAMES_MAX] = {"disable_bias_linear"};
+	static const char *const no_biases[FIT_NAMES_MAX] = {"disable_bias_linear", "no_bias"};
 	static const char *const norms[FIT_NAMES_MAX] = {"normalization", "norm_type"};
 	const struct advice_setting *norm = fit_find(facts, norms);
 
@@ -101,6 +102,9 @@ static double count_positions(const struct advice_facts *facts, const struct mod
 	static const char *const most[FIT_NAMES_MAX] = {"max_position_embeddings", "n_positions"};
 	const struct advice_setting *kind = fit_find(facts, kinds);
 	double said = fit_number_of(fit_find(facts, most));
+	static const char *const biases[FIT_NAMES_MAX] = {"alibi", "use_alibi"};
+	if (fit_is_on(fit_find(facts, biases)))
+		return 0;
 	bool is_learned =
 		kind ? fit_says(kind, "learn") || fit_says(kind, "absolute") : !m->is_gated && !fit_find(facts, rotary);
 
@@ -117,6 +121,7 @@ static void count_parameters(const struct advice_facts *facts, struct fit_settin
 	static const char *const head_size[FIT_NAMES_MAX] = {"kv_channels", "head_dim"};
 	static const char *const within[FIT_NAMES_MAX] = {
 		"ffn_hidden_size", "intermediate_size", "n_inner", "d_ff", "ffn_dim"};
+	static const char *const ratios[FIT_NAMES_MAX] = {"expansion_ratio"};
 	const struct fit_setup *f = &out->setup;
 	struct span ignored;
 	struct model_size *m = &out->model;
@@ -131,6 +136,9 @@ static void count_parameters(const struct advice_facts *facts, struct fit_settin
 		m->key_heads = m->heads;
 	if (isnan(m->head_size))
 		m->head_size = m->hidden / m->heads;
+	double ratio = take(facts, ratios, &ignored);
+	if (isnan(m->feed_forward) && ratio > 0)
+		m->feed_forward = ratio * m->hidden;
 	if (isnan(m->feed_forward) && !m->is_gated)
 		m->feed_forward = 4 * m->hidden; /* as all of GPT have it; of gated ones no width is usual */
 	m->positions = count_positions(facts, m, f->sequence);
@@ -139,60 +147,77 @@ static void count_parameters(const struct advice_facts *facts, struct fit_settin
 
 static void read_model(const struct advice_facts *facts, struct fit_settings *out)
 {
+	static const char *const stated[FIT_NAMES_MAX] = {
+		"num_parameters", "num_params", "n_params", "total_params", "total_parameters"};
+
 	read_sizes(facts, out);
 	out->setup.parameters = facts->parameters.value;
-	out->counts_parameters = facts->parameters.is_counted || isnan(facts->parameters.value);
-	if (out->counts_parameters)
-		count_parameters(facts, out);
-	else
-		out->from[FIT_PARAMETERS] = facts->parameters.from;
+	out->from[FIT_PARAMETERS] = facts->parameters.from;
+	if (isnan(out->setup.parameters)) /* LoRA's settings beside it, which may be off */
+		out->setup.parameters = take(facts, stated, &out->from[FIT_PARAMETERS]);
+	out->counts_parameters = facts->parameters.is_counted || isnan(out->setup.parameters);
+	if (!out->counts_parameters)
+		return;
+	out->from[FIT_PARAMETERS] = SPAN("");
+	count_parameters(facts, out);
+}
+
+/* A word for a precision, or its bits. */
+static bool says_bits(const struct advice_setting *setting, const char *bits)
+{
+	double wanted = NAN;
+
+	return fit_says(setting, bits) ||
+	       (!setting->text.len && span_parse_double(span_from(bits), &wanted) && setting->number == wanted);
+}
+
+/* Nothing is in 32 bits: Lightning's "16-true", torchtune's recipes, a model loaded in 16 bits where accelerate mixes nothing. */
+static bool is_whole_16(const struct advice_facts *facts, const struct advice_setting *mixed)
+{
+	static const char *const named[FIT_NAMES_MAX] = {"precision"};
+	static const char *const kept[FIT_NAMES_MAX] = {"torch_dtype", "dtype"};
+	static const char *const recipe[FIT_NAMES_MAX] = {"model._component_"};
+	bool is_kept = fit_says(fit_find(facts, kept), "16");
+
+	return fit_says(fit_find(facts, named), "16-true") ||
+	       (is_kept && ((mixed && fit_is_off(mixed)) || fit_says(fit_find(facts, recipe), "torchtune")));
 }
 
 static void read_precision(const struct advice_facts *facts, struct fit_setup *f)
 {
-	static const char *const flags[][FIT_NAMES_MAX] = {{"bf16"}, {"fp16"}, {"bf16.enabled"}, {"fp16.enabled"}};
-	static const char *const names[FIT_NAMES_MAX] = {"mixed_precision", "precision", "torch_dtype", "dtype"};
-	static const char *const wide[FIT_NAMES_MAX] = {"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32"};
-	const struct advice_setting *named = fit_find(facts, names);
-	bool is_flagged = false, is_whole = fit_says(named, "16-true"); /* Lightning's: nothing is in 32 bits */
+	static const char *const flags[FIT_NAMES_MAX] = {"bf16", "fp16", "bf16.enabled", "fp16.enabled"};
+	static const char *const mixes[FIT_NAMES_MAX] = {"mixed_precision"};
+	static const char *const names[FIT_NAMES_MAX] = {
+		"mixed_precision", "precision", "torch_dtype", "dtype", "precision.type"};
+	static const char *const wide[FIT_NAMES_MAX] = {
+		"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32", "grad_accum_dtype"};
+	const struct advice_setting *setting, *mixed = fit_find(facts, mixes);
+	bool is_32_bit = mixed && fit_is_off(mixed), is_wide = false;
 
-	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-		is_flagged |= fit_is_on(fit_find(facts, flags[i]));
-	f->is_16_bit = is_flagged || fit_says(named, "16");
-	bool is_known = f->is_16_bit || fit_says(named, "32");
+	f->is_16_bit = false;
+	for (size_t at = 0;
+		(setting = fit_find_next(facts, flags, &at));) /* axolotl's bf16: auto is on where the device has it */
+		f->is_16_bit |= fit_is_on(setting) || span_equal_fold(setting->text, SPAN("auto"));
+	bool is_mixed = f->is_16_bit;
+	for (size_t at = 0; (setting = fit_find_next(facts, names, &at));) {
+		f->is_16_bit |= says_bits(setting, "16");
+		is_32_bit |= says_bits(setting, "32");
+	}
+	for (size_t at = 0; (setting = fit_find_next(facts, wide, &at));)
+		is_wide |= fit_is_on(setting) || fit_says(setting, "32");
+	bool is_known = f->is_16_bit || is_32_bit, is_whole = !is_mixed && is_whole_16(facts, mixed);
 	f->parameter_bytes = is_known ? (f->is_16_bit ? 2 : 4) : NAN;
-	f->gradient_bytes = f->is_16_bit && fit_is_on(fit_find(facts, wide)) ? 4 : f->parameter_bytes;
+	f->gradient_bytes = f->is_16_bit && is_wide ? 4 : f->parameter_bytes;
 	f->optimizer_bytes = is_known && fit_is_adam(facts) ? (is_whole ? 4 : f->is_16_bit ? 12 : 8) : NAN;
-}
-
-static void read_memory_saving(const struct advice_facts *facts, struct fit_setup *f)
-{
-	static const char *const granularity[FIT_NAMES_MAX] = {
-		"recompute_granularity", "activations_checkpoint_granularity"};
-	static const char *const full[FIT_NAMES_MAX] = {"gradient_checkpointing", "activation_checkpointing",
-		"checkpoint_activations", "enable_activation_checkpointing", "use_activation_checkpointing"};
-	static const char *const selective[FIT_NAMES_MAX] = {"recompute_activations"};
-	static const char *const flash[FIT_NAMES_MAX] = {
-		"use_flash_attn", "use_flash_attention", "flash_attention", "use_flash_attention_2"};
-	static const char *const attention[FIT_NAMES_MAX] = {
-		"attn_implementation", "_attn_implementation", "attn_impl", "attention_backend"};
-	static const char *const sequence[FIT_NAMES_MAX] = {"sequence_parallel"};
-
-	f->recompute = FIT_RECOMPUTE_NONE;
-	if (fit_says(fit_find(facts, granularity), "selective") || fit_is_on(fit_find(facts, selective)))
-		f->recompute = FIT_RECOMPUTE_SELECTIVE;
-	if (fit_says(fit_find(facts, granularity), "full") || fit_is_on(fit_find(facts, full)))
-		f->recompute = FIT_RECOMPUTE_FULL;
-	f->has_flash_attention = fit_is_on(fit_find(facts, flash)) || fit_says(fit_find(facts, attention), "flash") ||
-				 fit_says(fit_find(facts, attention), "sdpa");
-	f->is_sequence_parallel = fit_is_on(fit_find(facts, sequence));
 }
 
 static bool is_offloaded(const struct advice_facts *facts)
 {
 	static const char *const offload[FIT_NAMES_MAX] = {"offload_optimizer.device", "offload_param.device",
 		"offload_optimizer", "offload_param", "offload_optimizer_device", "offload_param_device", "cpu_offload",
-		"enable_cpu_offload", "fsdp_offload_params", "offload_parameters", "offload_params_device"};
+		"enable_cpu_offload", "fsdp_offload_params", "offload_parameters", "offload_params_device",
+		"offload_params", "optimizer_cpu_offload", "fsdp_cpu_offload", "cpu_offload_param",
+		"cpu_offload_params", "zenflow.topk_ratio"};
 	static const char *const fully[FIT_NAMES_MAX] = {"fsdp"};
 	const struct advice_setting *away;
 
@@ -200,9 +225,24 @@ static bool is_offloaded(const struct advice_facts *facts)
 		if (fit_is_on(away) || fit_says(away, "cpu") || fit_says(away, "nvme"))
 			return true;
 	for (size_t at = 0; (away = fit_find_next(facts, fit_strategy_names, &at));)
-		if (fit_says(away, "offload"))
+		if (fit_says(away, "offload") && !fit_says(away, "offload=false") && !fit_says(away, "offload=none"))
 			return true;
 	return fit_says(fit_find(facts, fully), "offload");
+}
+
+/* Numbers of an adapter are printed where a switch is off, too. */
+static bool has_adapter(const struct advice_facts *facts)
+{
+	static const char *const switches[FIT_NAMES_MAX] = {"use_lora", "use_peft", "adapter", "finetuning_type",
+		"peft_method", "peft_scheme", "peft_type", "peft"};
+	static const char *const ranks[FIT_NAMES_MAX] = {"lora_r", "lora_rank", "lora_dim"};
+	const struct advice_setting *setting;
+	bool is_said = false;
+
+	for (size_t at = 0; (setting = fit_find_next(facts, switches, &at)); is_said = true)
+		if (fit_is_on(setting) || fit_says(setting, "lora") || fit_says(setting, "freeze"))
+			return true;
+	return !is_said && fit_number_of(fit_find(facts, ranks)) > 0;
 }
 
 /* What the formulas are not of; NULL: nothing that is known. */
@@ -210,16 +250,53 @@ static const char *find_other(const struct advice_facts *facts)
 {
 	static const char *const experts[FIT_NAMES_MAX] = {
 		"num_experts", "num_moe_experts", "num_local_experts", "n_routed_experts"};
-	static const char *const adapters[FIT_NAMES_MAX] = {
-		"lora_r", "lora_rank", "use_lora", "use_peft", "peft_method"};
-	static const char *const spread[FIT_NAMES_MAX] = {
-		"expert_model_parallel_size", "parallelism.expert_parallel_degree", "expert_parallel_size"};
+	static const char *const spread[FIT_NAMES_MAX] = {"expert_model_parallel_size",
+		"parallelism.expert_parallel_degree", "expert_parallel_size", "expert_parallel_degree"};
 
 	if (fit_number_of(fit_find(facts, experts)) > 1 || fit_number_of(fit_find(facts, spread)) > 1)
 		return "a mixture of experts";
-	if (fit_is_on(fit_find(facts, adapters)) || fit_says(fit_find(facts, adapters), "lora"))
+	if (has_adapter(facts))
 		return "an adapter (LoRA), which trains few parameters";
 	return is_offloaded(facts) ? "what is kept in the host's memory" : NULL;
+}
+
+/* ---- what is not followed ---- */
+
+static void note_unread(const struct advice_facts *facts, struct fit_unread *unread)
+{
+	static const char *const names[FIT_NAMES_MAX] = {"fp8_param_gather", "fp8_param", "load_in_8bit",
+		"load_in_4bit", "bf16_master_weights_and_grads", "fp16_master_weights_and_grads",
+		"fp16_master_weights_and_gradients", "unfrozen_parameters", "optimizer_in_bwd",
+		"use_precision_aware_optimizer", "decoder_first_pipeline_num_layers",
+		"decoder_last_pipeline_num_layers", "num_layers_in_first_pipeline_stage",
+		"num_layers_in_last_pipeline_stage", "use_ema", "use_vllm", "ref_model", "reference_model", "rl",
+		"autotp_size"};
+	const struct advice_setting *setting;
+
+	for (size_t at = 0; (setting = fit_find_next(facts, names, &at));)
+		if (!fit_is_off(setting))
+			fit_unread_add(unread, setting->key, FIT_HIDES_STATES);
+}
+
+/* A degree under a name that nothing here follows. */
+static void note_degrees(const struct advice_facts *facts, const struct fit_setup *f, struct fit_unread *unread)
+{
+	static const char *const tensor[FIT_NAMES_MAX] = {"tensor_model_parallel_size", "tensor_parallel_size",
+		"tensor_parallel_degree", "tensor_model_parallel_degree", "tp_size", "tp_degree"};
+	static const char *const pipeline[FIT_NAMES_MAX] = {
+		"pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree", "pp_size"};
+	static const char *const context[FIT_NAMES_MAX] = {
+		"context_parallel_size", "context_parallel_degree", "cp_size"};
+	const struct {
+		const char *const *names;
+		double degree;
+	} degrees[] = {{tensor, f->tensor}, {pipeline, f->pipeline}, {context, f->context}};
+	const struct advice_setting *setting;
+
+	for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
+		for (size_t at = 0; (setting = fit_find_next(facts, degrees[i].names, &at));)
+			if (degrees[i].degree == 1 && fit_number_of(setting) > 1)
+				fit_unread_add(unread, setting->key, FIT_HIDES_STATES | FIT_HIDES_ACTIVATIONS);
 }
 
 /* ---- all of it ---- */
@@ -278,27 +355,32 @@ void fit_settings_read(const struct api *api, const struct advice_facts *facts, 
 {
 	struct fit_setup *f = &out->setup;
 
-	*out = (struct fit_settings){.sharding = {.is_spread = true, .unread = SPAN("")}, .setup.replicas = 1};
+	*out = (struct fit_settings){.sharding.is_spread = true, .setup.replicas = 1};
 	read_model(facts, out);
 	read_precision(facts, f);
-	read_memory_saving(facts, f);
 	f->micro_batch = quantity(api, facts, "micro");
 	f->tensor = quantity(api, facts, "tp");
 	f->pipeline = quantity(api, facts, "pp");
 	f->context = quantity(api, facts, "cp");
 	f->data = quantity(api, facts, "data");
-	fit_sharding_read(facts, f, &out->sharding);
+	double node = quantity(api, facts, "ranks_per_node");
+	fit_activations_read(facts, f, &out->unread);
+	fit_sharding_read(facts, node, f, &out->sharding, &out->unread);
+	note_unread(facts, &out->unread);
+	note_degrees(facts, f, &out->unread);
 	check_degrees(out);
 	out->other = find_other(facts);
 	if (out->other)
 		f->parameters = f->layers = NAN;
 }
 
-void fit_settings_place(struct fit_settings *settings, double ranks)
+void fit_settings_place(struct fit_settings *settings, double ranks, double ranks_per_node)
 {
 	struct fit_setup *f = &settings->setup;
 
 	f->data = ranks / (f->tensor * f->pipeline * f->context);
+	if (settings->sharding.is_within_node)
+		f->group = ranks_per_node;
 	settings->sharding.is_spread = true;
 	check_degrees(settings);
 }

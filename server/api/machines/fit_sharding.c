@@ -1,6 +1,6 @@
 #include "api/machines/fit_sharding.h"
 
-#include "api/machines/fit_names.h"
+#include "api/machines/fit_trainers.h"
 
 #include <math.h>
 
@@ -10,7 +10,8 @@ enum {
 	SHARDS_UNSAID = -1,
 	SHARDS_VAGUELY = -2, /* that something is, and not what; another setting may say that */
 	SHARDS_OTHERWISE = -3, /* in a way that is not followed */
-	SHARDS_NOT = -4 /* it is switched off: more than a default that is printed */
+	SHARDS_NOT = -4, /* it is switched off: more than a default that is printed */
+	SHARDS_BY_DEFAULT = -5 /* all of it, where something says that FSDP is on and nothing says how */
 };
 
 enum sharder { SHARDER_FSDP, SHARDER_DEEPSPEED, SHARDER_ANY, SHARDERS };
@@ -43,18 +44,54 @@ static int stage_of_fsdp(const struct advice_setting *setting)
 		return 2;
 	if (fit_says(setting, "no_shard"))
 		return 0;
-	return fit_says(setting, "hybrid") ? SHARDS_OTHERWISE : stage_of_switch(setting);
+	if (fit_says(setting, "hybrid"))
+		return fit_says(setting, "zero2") ? 2 : 3;
+	return stage_of_switch(setting);
 }
 
 /* The same, or its number in PyTorch's ShardingStrategy, which accelerate's files have. */
 static int stage_of_sharding_strategy(const struct advice_setting *setting)
 {
-	static const int stages[] = {SHARDS_UNSAID, 3, 2, 0};
+	static const int stages[] = {SHARDS_UNSAID, 3, 2, 0, 3, 2};
 	double number = fit_number_of(setting);
 
 	if (isnan(number))
 		return stage_of_fsdp(setting);
-	return number >= 0 && number <= 3 && fit_is_whole(number + 1) ? stages[(int)number] : SHARDS_OTHERWISE;
+	return number >= 0 && number <= 5 && fit_is_whole(number + 1) ? stages[(int)number] : SHARDS_OTHERWISE;
+}
+
+/* HYBRID_SHARD and _HYBRID_SHARD_ZERO2, 4 and 5: as the others, but within a node alone. */
+static bool is_hybrid(const struct advice_setting *setting)
+{
+	double number = fit_number_of(setting);
+
+	return fit_says(setting, "hybrid") || number == 4 || number == 5;
+}
+
+/* FSDP2's, which accelerate takes for FULL_SHARD and SHARD_GRAD_OP; a number is of ranks that share what they gathered. */
+static int stage_of_reshard(const struct advice_setting *setting)
+{
+	double ranks = fit_number_of(setting);
+
+	if (fit_is_on(setting) || ranks > 1)
+		return 3;
+	if (span_equal_fold(span_trim(setting->text), SPAN("false")) || ranks == 0)
+		return 2;
+	return stage_of_fsdp(setting);
+}
+
+/* FSDP2 shards everything unless another one says otherwise. */
+static int stage_of_version(const struct advice_setting *setting)
+{
+	return fit_number_of(setting) == 2 ? SHARDS_BY_DEFAULT : SHARDS_UNSAID;
+}
+
+/* SageMaker's library: over so many ranks, sharded data parallelism being MiCS (Zhang et al., 2022), and hybrid_shard_degree FSDP's. */
+static int stage_of_degree(const struct advice_setting *setting)
+{
+	double ranks = fit_number_of(setting);
+
+	return ranks > 1 ? 3 : ranks == 1 ? 0 : SHARDS_UNSAID;
 }
 
 /* Lightning's: "fsdp" shards all of it unless told otherwise; "deepspeed" alone may have a file behind it. */
@@ -68,6 +105,11 @@ static int stage_of_strategy(const struct advice_setting *setting)
 			return (int)i + 1;
 	if (span_equal_fold(text, SPAN("fsdp")) || span_equal_fold(text, SPAN("fsdp_cpu_offload")))
 		return 3;
+	if (fit_says(setting, "fsdp") && fit_says(setting, "_shard"))
+		return fit_says(setting, "hybrid") ? SHARDS_OTHERWISE
+						   : stage_of_fsdp(setting); /* printed with its arguments */
+	if (fit_says(setting, "fsdp") && fit_says(setting, "shard_grad_op"))
+		return 2;
 	bool is_other = fit_says(setting, "deepspeed") || fit_says(setting, "fsdp") || fit_says(setting, "sharded") ||
 			fit_says(setting, "model_parallel") || fit_says(setting, "modelparallel");
 	if (is_other)
@@ -122,6 +164,9 @@ static int stage_of_optimizer(const struct advice_setting *setting)
 	return fit_says(setting, "distributed_fused_adam") ? SHARDS_VAGUELY : SHARDS_UNSAID;
 }
 
+static const char *const reshard_names[FIT_NAMES_MAX] = {"fsdp_reshard_after_forward", "reshard_after_forward"};
+static const char *const group_names[FIT_NAMES_MAX] = {"sharded_data_parallel_degree", "hybrid_shard_degree"};
+
 static const struct way {
 	const char *const *names;
 	int (*stage)(const struct advice_setting *setting);
@@ -131,10 +176,13 @@ static const struct way {
 		 "zero_stage", "zero_optimization.stage", "zero.stage", "strategy.init_args.stage", "strategy.stage"},
 		stage_of_number, SHARDER_DEEPSPEED},
 	{(const char *const[FIT_NAMES_MAX]){"zero_optimization"}, stage_of_switch, SHARDER_DEEPSPEED},
+	{reshard_names, stage_of_reshard, SHARDER_FSDP},
+	{(const char *const[FIT_NAMES_MAX]){"fsdp_version", "fsdp_config.version"}, stage_of_version, SHARDER_FSDP},
 	{(const char *const[FIT_NAMES_MAX]){"use_fsdp", "enable_fsdp"}, stage_of_switch, SHARDER_FSDP},
 	{(const char *const[FIT_NAMES_MAX]){"fsdp"}, stage_of_fsdp, SHARDER_FSDP},
 	{(const char *const[FIT_NAMES_MAX]){"sharding_strategy", "fsdp_sharding_strategy"}, stage_of_sharding_strategy,
 		SHARDER_FSDP},
+	{group_names, stage_of_degree, SHARDER_FSDP},
 	{fit_strategy_names, stage_of_strategy, SHARDER_ANY},
 	{(const char *const[FIT_NAMES_MAX]){"distributed_type"}, stage_of_distributed_type, SHARDER_ANY},
 	{(const char *const[FIT_NAMES_MAX]){"deepspeed", "use_deepspeed", "deepspeed_config", "deepspeed_config_file"},
@@ -149,6 +197,8 @@ static const struct way {
 struct shards {
 	int stage[SHARDERS]; /* nobody says one of any */
 	const struct advice_setting *off[SHARDERS], *vague[SHARDERS], *otherwise; /* the first that says so; NULL */
+	const struct advice_setting *hybrid; /* what is within a node; NULL */
+	bool has_default;
 };
 
 /* Strategies and types of all are of the one that they name. */
@@ -171,6 +221,11 @@ static void note_shards(struct shards *s, const struct way *way, const struct ad
 
 	if (stage == SHARDS_OTHERWISE && !s->otherwise)
 		s->otherwise = setting;
+	if (stage == SHARDS_BY_DEFAULT)
+		s->has_default = true;
+	bool is_strategy = way->stage == stage_of_fsdp || way->stage == stage_of_sharding_strategy;
+	if (stage > 1 && is_strategy && is_hybrid(setting))
+		s->hybrid = setting;
 	if (stage == SHARDS_VAGUELY && !s->vague[sharder])
 		s->vague[sharder] = setting;
 	if ((stage == SHARDS_NOT || is_whole) && !s->off[sharder])
@@ -187,6 +242,8 @@ static const struct advice_setting *find_unread(const struct shards *s)
 
 	if (s->otherwise)
 		return s->otherwise;
+	if (s->hybrid && s->stage[SHARDER_DEEPSPEED] > 0)
+		return s->hybrid;
 	for (int i = 0; i < SHARDER_ANY; i++) {
 		if (s->stage[i] > 0 && (s->off[i] || s->off[SHARDER_ANY]))
 			return s->off[i] ? s->off[i] : s->off[SHARDER_ANY];
@@ -200,141 +257,134 @@ static const struct advice_setting *find_unread(const struct shards *s)
 	return is_sharded ? NULL : vague;
 }
 
-/* *unread: a setting that shards in a way that is not followed, or does not say how. */
-static int read_stage(const struct advice_facts *facts, const struct advice_setting **unread)
+/* ZeRO stage 1 of those that know no other stages: Megatron-LM, SageMaker's library, Neuron's. */
+static bool has_first_stage(const struct advice_facts *facts)
 {
-	static const char *const first[FIT_NAMES_MAX] = {"use_distributed_optimizer", "shard_optimizer_state"};
-	struct shards shards = {.stage = {SHARDS_UNSAID, SHARDS_UNSAID, SHARDS_UNSAID}};
+	static const char *const names[FIT_NAMES_MAX] = {"use_distributed_optimizer", "shard_optimizer_state", "zero1",
+		"zero_1", "use_zero1", "use_zero_1", "zero_one_enabled", "use_zero1_optimizer",
+		"use_zero_redundancy_optimizer"};
+	const struct advice_setting *setting;
+
+	for (size_t at = 0; (setting = fit_find_next(facts, names, &at));)
+		if (fit_is_on(setting))
+			return true;
+	return false;
+}
+
+/* ---- groups within which shards stay ---- */
+
+/* Over mics_shard_size ranks alone (MiCS: Zhang et al., 2022, section 3.1); with zero_hpz_partition_size a second copy of the parameters over so
+ * many (hpZ of ZeRO++: Wang et al., 2023, section 3.2). DeepSpeed has both at stage 3 only. */
+static void read_zero_groups(const struct advice_facts *facts, struct fit_setup *f, struct fit_unread *unread)
+{
+	static const char *const alone[FIT_NAMES_MAX] = {"mics_shard_size"};
+	static const char *const second[FIT_NAMES_MAX] = {"zero_hpz_partition_size"};
+	const struct advice_setting *copy = fit_find(facts, second);
+	double ranks = fit_number_of(fit_find(facts, alone)), copy_ranks = fit_number_of(copy);
+
+	if (ranks > 0)
+		f->group = ranks;
+	if (!(copy_ranks > 1))
+		return;
+	f->second_group = copy_ranks;
+	f->second_bytes = f->parameter_bytes;
+	if (ranks > 0)
+		fit_unread_add(unread, copy->key, FIT_HIDES_STATES);
+}
+
+/* "[2, 8]", "(2, 8)": two copies of eight ranks each. NaN: it is no such text. */
+static double ranks_of_mesh(struct span text)
+{
+	struct span copies, ranks;
+	double value, each;
+
+	text = span_trim(text);
+	if (text.len < 2 || (text.ptr[0] != '[' && text.ptr[0] != '('))
+		return NAN;
+	text = span_of(text.ptr + 1, text.len - 2);
+	bool is_pair = span_next(&text, ',', &copies) && span_next(&text, ',', &ranks) && !span_trim(text).len;
+	if (!is_pair || !span_parse_double(span_trim(copies), &value) || !span_parse_double(span_trim(ranks), &each))
+		return NAN;
+	return each;
+}
+
+/* PyTorch's HYBRID_SHARD: what a group is said to be, else a node. */
+static void read_hybrid(const struct advice_facts *facts, const struct advice_setting *hybrid, double ranks_per_node,
+	struct fit_setup *f, struct fit_sharding *out, struct fit_unread *unread)
+{
+	static const char *const sizes[FIT_NAMES_MAX] = {"sharding_group_size", "hsdp_shard_size", "dp_shard_size"};
+	static const char *const meshes[FIT_NAMES_MAX] = {"device_mesh", "process_group"};
+	const struct advice_setting *mesh = fit_find(facts, meshes);
+	double ranks = fit_number_of(fit_find(facts, sizes));
+
+	if (!(ranks > 0) && mesh && !fit_is_off(mesh)) {
+		ranks = ranks_of_mesh(mesh->text);
+		if (!(ranks > 0))
+			fit_unread_add(unread, mesh->key, FIT_HIDES_STATES);
+	}
+	out->is_within_node = !(ranks > 0);
+	f->group = out->is_within_node ? ranks_per_node : ranks;
+	if (out->is_within_node && (f->tensor != 1 || f->pipeline != 1 || f->context != 1))
+		fit_unread_add(unread, hybrid->key, FIT_HIDES_STATES);
+}
+
+/* *hybrid: NULL: nothing says so. */
+static void read_fsdp_groups(const struct advice_facts *facts, const struct advice_setting *hybrid,
+	double ranks_per_node, struct fit_setup *f, struct fit_sharding *out, struct fit_unread *unread)
+{
+	static const char *const copies[FIT_NAMES_MAX] = {"parallelism_config_dp_replicate_size", "dp_replicate_size"};
+	double ranks = fit_number_of(fit_find(facts, group_names));
+	double gathered = fit_number_of(fit_find(facts, reshard_names));
+	double replicas = fit_number_of(fit_find(facts, copies));
+
+	if (gathered > 1) { /* what backward finds: fully_shard(reshard_after_forward) in PyTorch's documentation */
+		f->second_group = gathered;
+		f->second_bytes = f->parameter_bytes;
+	}
+	if (ranks > 1)
+		f->group = ranks;
+	else if (replicas > 1)
+		f->replicas = replicas;
+	else if (hybrid)
+		read_hybrid(facts, hybrid, ranks_per_node, f, out, unread);
+}
+
+/* ---- all that DeepSpeed and FSDP say ---- */
+
+static void read_shards(const struct advice_facts *facts, double ranks_per_node, struct fit_setup *f,
+	struct fit_sharding *out, struct fit_unread *unread)
+{
+	struct shards s = {.stage = {SHARDS_UNSAID, SHARDS_UNSAID, SHARDS_UNSAID}};
 	const struct advice_setting *setting;
 
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
 		for (size_t at = 0; (setting = fit_find_next(facts, ways[i].names, &at));)
-			note_shards(&shards, &ways[i], setting);
-	*unread = find_unread(&shards);
-	int fsdp = shards.stage[SHARDER_FSDP], zero = shards.stage[SHARDER_DEEPSPEED];
-	if (*unread || (fsdp <= 0 && zero <= 0))
-		return fit_is_on(fit_find(facts, first));
-	return fsdp <= 0 || (zero > 0 && zero < fsdp) ? zero : fsdp; /* of two the one that needs more */
-}
-
-static void set_unread(struct fit_sharding *out, struct span key)
-{
-	out->unread = key;
-	span_take(&out->unread, SPAN("hp."));
-}
-
-/* Whole copies of what Megatron's distributed optimizer and its FSDP shard within a group. */
-static void read_copies(const struct advice_facts *facts, struct fit_setup *f, struct fit_sharding *out)
-{
-	static const char *const copies[FIT_NAMES_MAX] = {"num_distributed_optimizer_instances"};
-	static const char *const outer[FIT_NAMES_MAX] = {"outer_dp_sharding_strategy"};
-	const struct advice_setting *across = fit_find(facts, outer);
-	double count = fit_number_of(fit_find(facts, copies));
-
-	if (!(count > 1))
-		return;
-	f->replicas = count;
-	if (across && !fit_is_off(across))
-		set_unread(out, across->key);
-}
-
-/* Megatron's two FSDPs; false: neither is on. What its own one shards without a word has changed with its versions. */
-static bool read_megatron(const struct advice_facts *facts, struct fit_setup *f, struct fit_sharding *out)
-{
-	static const char *const torch[FIT_NAMES_MAX] = {"use_torch_fsdp2"},
-				 *const own[FIT_NAMES_MAX] = {"use_megatron_fsdp"},
-				 *const custom[FIT_NAMES_MAX] = {"use_custom_fsdp"},
-				 *const strategy[FIT_NAMES_MAX] = {"data_parallel_sharding_strategy"},
-				 *const frees[FIT_NAMES_MAX] = {"torch_fsdp2_reshard_after_forward"};
-	static const char *const stages[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
-	const struct advice_setting *said = fit_find(facts, strategy), *freed = fit_find(facts, frees);
-	const struct advice_setting *flag =
-		fit_is_on(fit_find(facts, own)) ? fit_find(facts, own) : fit_find(facts, custom);
-
-	if (fit_is_on(fit_find(facts, torch))) {
-		f->zero_stage = 3;
-		if (freed && fit_is_off(freed))
-			set_unread(out, freed->key);
-		return true;
-	}
-	if (!fit_is_on(flag))
-		return false;
-	read_copies(facts, f, out);
-	for (size_t i = 0; said && i < sizeof stages / sizeof *stages; i++)
-		if (span_equal_fold(span_trim(said->text), span_from(stages[i]))) {
-			f->zero_stage = (int)i;
-			return true;
-		}
-	set_unread(out, said ? said->key : flag->key);
-	return true;
-}
-
-static double degree_or(const struct advice_facts *facts, const char *name, double usual)
-{
-	const char *const names[FIT_NAMES_MAX] = {name};
-	double value = fit_number_of(fit_find(facts, names));
-
-	return isnan(value) ? usual : value;
-}
-
-static bool is_torchtitan(const struct advice_facts *facts)
-{
-	static const char *const names[FIT_NAMES_MAX] = {"parallelism.data_parallel_shard_degree",
-		"parallelism.data_parallel_replicate_degree", "parallelism.tensor_parallel_degree",
-		"parallelism.pipeline_parallel_degree", "parallelism.context_parallel_degree"};
-
-	return fit_find(facts, names) != NULL;
-}
-
-/* It keeps what it trains in 32 bits, and computes in 16 where FSDP does that or nothing but data is parallel. */
-static void read_titan_precision(const struct advice_facts *facts, struct fit_setup *f)
-{
-	static const char *const kept[FIT_NAMES_MAX] = {"training.dtype"}, *const computed[FIT_NAMES_MAX] = {
-										   "training.mixed_precision_param"};
-	const struct advice_setting *mixed = fit_find(facts, computed);
-	bool is_kept_in_16 = fit_says(fit_find(facts, kept), "16"), is_alone = f->tensor == 1 && f->pipeline == 1;
-	bool is_mixed = (!mixed || fit_says(mixed, "16")) && (is_alone || (f->zero_stage == 3 && fit_shards(f) != 1));
-
-	f->parameter_bytes = f->gradient_bytes = is_kept_in_16 ? 2 : 4;
-	f->optimizer_bytes = fit_is_adam(facts) ? 2 * f->parameter_bytes : NAN;
-	f->is_16_bit = is_kept_in_16 || is_mixed;
-}
-
-/* FSDP over the ranks that the other degrees leave, without a word. Where parameters stay gathered between forward and backward, as
- * in its pipelines, it takes what no formula here counts. */
-static void read_torchtitan(const struct advice_facts *facts, struct fit_setup *f, struct fit_sharding *out)
-{
-	static const char *const reshards[FIT_NAMES_MAX] = {"parallelism.fsdp_reshard_after_forward"};
-	const struct advice_setting *said = fit_find(facts, reshards);
-	double shards = degree_or(facts, "parallelism.data_parallel_shard_degree", -1);
-	double replicas = degree_or(facts, "parallelism.data_parallel_replicate_degree", 1);
-
-	if (isnan(f->data) && shards > 0)
-		f->data = shards * replicas;
-	out->is_spread &= shards == -1 || !(f->data != shards * replicas);
-	if (f->pipeline > 1)
-		f->micro_batch = degree_or(facts, "parallelism.pipeline_parallel_microbatch_size", 1);
-	f->zero_stage = shards == 1 && f->context == 1 ? 0 : 3;
-	f->replicas = f->zero_stage ? replicas : 1;
-	f->has_groups_of_data = true;
-	read_titan_precision(facts, f);
-	if (f->zero_stage && (fit_says(said, "never") || (f->pipeline > 1 && !fit_says(said, "always"))))
-		set_unread(out, said ? said->key : span_from(*reshards));
-}
-
-void fit_sharding_read(const struct advice_facts *facts, struct fit_setup *f, struct fit_sharding *out)
-{
-	const struct advice_setting *unread = NULL;
-
-	if (is_torchtitan(facts)) {
-		read_torchtitan(facts, f, out);
+			note_shards(&s, &ways[i], setting);
+	int *fsdp = &s.stage[SHARDER_FSDP], zero = s.stage[SHARDER_DEEPSPEED];
+	if (*fsdp < 0 && s.has_default && s.vague[SHARDER_FSDP])
+		*fsdp = 3;
+	setting = find_unread(&s);
+	if (setting)
+		fit_unread_add(unread, setting->key, FIT_HIDES_STATES);
+	if (setting || (*fsdp <= 0 && zero <= 0)) {
+		f->zero_stage = has_first_stage(facts);
 		return;
 	}
-	if (read_megatron(facts, f, out))
+	bool is_zero = *fsdp <= 0 || (zero > 0 && zero < *fsdp);
+	f->zero_stage = is_zero ? zero : *fsdp; /* of two the one that needs more */
+	if (is_zero && zero == 3)
+		read_zero_groups(facts, f, unread);
+	if (!is_zero)
+		read_fsdp_groups(facts, s.hybrid, ranks_per_node, f, out, unread);
+}
+
+void fit_sharding_read(const struct advice_facts *facts, double ranks_per_node, struct fit_setup *f,
+	struct fit_sharding *out, struct fit_unread *unread)
+{
+	if (fit_torchtitan_read(facts, f, &out->is_spread, unread) || fit_torchtune_read(facts, f) ||
+		fit_megatron_read(facts, f, unread))
 		return;
-	f->zero_stage = read_stage(facts, &unread);
+	read_shards(facts, ranks_per_node, f, out, unread);
 	if (f->zero_stage == 1)
-		read_copies(facts, f, out);
-	if (unread)
-		set_unread(out, unread->key);
+		fit_copies_read(facts, f, unread);
 }

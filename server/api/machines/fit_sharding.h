@@ -6,12 +6,14 @@
 #pragma once
 
 #include "api/machines/advice_facts.h"
+#include "api/machines/fit_names.h"
 #include "fleet/fit.h"
 
 struct fit_sharding {
 	bool is_spread; /* degrees divide the devices a whole number of times */
-	struct span unread; /* a setting that shards in a way that is not followed; "" */
+	bool is_within_node; /* what is sharded stays within a node: each has a whole copy */
 };
 
-/* setup: its precision and degrees are read. */
-void fit_sharding_read(const struct advice_facts *facts, struct fit_setup *setup, struct fit_sharding *out);
+/* setup: its precision and degrees are read. ranks_per_node: NaN: not known. */
+void fit_sharding_read(const struct advice_facts *facts, double ranks_per_node, struct fit_setup *setup,
+	struct fit_sharding *out, struct fit_unread *unread);
