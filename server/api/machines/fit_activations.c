@@ -13,7 +13,6 @@ static void note_unread(const struct advice_facts *facts, struct fit_unread *unr
 		"sp_size", "sp_ulysses_degree", "ulysses_degree", "ulysses_sequence_parallel_size",
 		"parallelism_config_sp_size"};
 	static const char *const modules[FIT_NAMES_MAX] = {"recompute_modules"};
-	static const char *const checkpoints[FIT_NAMES_MAX] = {"gradient_checkpointing"};
 	const struct advice_setting *setting;
 
 	for (size_t at = 0; (setting = fit_find_next(facts, switches, &at));)
@@ -24,9 +23,6 @@ static void note_unread(const struct advice_facts *facts, struct fit_unread *unr
 			fit_unread_add(unread, setting->key, FIT_HIDES_ACTIVATIONS);
 	setting = fit_find(facts, modules); /* selective recomputation is of attention's core unless it says more */
 	if (setting && !fit_is_off(setting) && (!fit_says(setting, "core_attn") || fit_says(setting, ",")))
-		fit_unread_add(unread, setting->key, FIT_HIDES_ACTIVATIONS);
-	setting = fit_find(facts, checkpoints);
-	if (fit_says(setting, "offload"))
 		fit_unread_add(unread, setting->key, FIT_HIDES_ACTIVATIONS);
 }
 
@@ -80,8 +76,10 @@ static void read_recomputation(const struct advice_facts *facts, struct fit_setu
 	if (fit_says(how, "selective") || fit_is_on(fit_find(facts, selective)))
 		f->recompute = FIT_RECOMPUTE_SELECTIVE;
 	for (size_t at = 0; (setting = fit_find_next(facts, full, &at));)
-		if (fit_is_on(setting))
+		if (fit_is_on(setting) || fit_says(setting, "whole_layer"))
 			f->recompute = FIT_RECOMPUTE_FULL;
+		else if (!fit_is_off(setting)) /* "offload", "one_in_two" */
+			fit_unread_add(unread, setting->key, FIT_HIDES_ACTIVATIONS);
 	if (fit_says(how, "full")) {
 		f->recompute = FIT_RECOMPUTE_FULL;
 		read_method(facts, f, unread);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 const char *const fit_strategy_names[FIT_NAMES_MAX] = {
-	"strategy", "strategy.class_path", "strategy.name", "strategy._target_"};
+	"strategy", "strategy.class_path", "strategy.name", "strategy._target_", "distributed._target_"};
 
 const struct advice_setting *fit_find(const struct advice_facts *facts, const char *const names[])
 {

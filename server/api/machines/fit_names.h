@@ -6,7 +6,7 @@
 
 #include "api/machines/advice_facts.h"
 
-enum { FIT_NAMES_MAX = 24, FIT_UNREAD_MAX = 16 };
+enum { FIT_NAMES_MAX = 32, FIT_UNREAD_MAX = 16 };
 
 /* Settings that change what is taken in a way that is not followed. */
 struct fit_unread {

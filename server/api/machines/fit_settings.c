@@ -186,18 +186,19 @@ static bool is_whole_16(const struct advice_facts *facts, const struct advice_se
 static void read_precision(const struct advice_facts *facts, struct fit_setup *f)
 {
 	static const char *const flags[FIT_NAMES_MAX] = {"bf16", "fp16", "bf16.enabled", "fp16.enabled"};
+	static const char *const automatic[FIT_NAMES_MAX] = {"bf16"};
 	static const char *const mixes[FIT_NAMES_MAX] = {"mixed_precision"};
 	static const char *const names[FIT_NAMES_MAX] = {
 		"mixed_precision", "precision", "torch_dtype", "dtype", "precision.type"};
-	static const char *const wide[FIT_NAMES_MAX] = {
-		"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32", "grad_accum_dtype"};
+	static const char *const wide[FIT_NAMES_MAX] = {"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32",
+		"grad_accum_dtype", "accumulate_grad_in_fp32"};
 	const struct advice_setting *setting, *mixed = fit_find(facts, mixes);
 	bool is_32_bit = mixed && fit_is_off(mixed), is_wide = false;
 
-	f->is_16_bit = false;
-	for (size_t at = 0;
-		(setting = fit_find_next(facts, flags, &at));) /* axolotl's bf16: auto is on where the device has it */
-		f->is_16_bit |= fit_is_on(setting) || span_equal_fold(setting->text, SPAN("auto"));
+	setting = fit_find(facts, automatic); /* axolotl's "auto" is on where a device has it */
+	f->is_16_bit = setting && span_equal_fold(span_trim(setting->text), SPAN("auto"));
+	for (size_t at = 0; (setting = fit_find_next(facts, flags, &at));)
+		f->is_16_bit |= fit_is_on(setting);
 	bool is_mixed = f->is_16_bit;
 	for (size_t at = 0; (setting = fit_find_next(facts, names, &at));) {
 		f->is_16_bit |= says_bits(setting, "16");
@@ -217,7 +218,7 @@ static bool is_offloaded(const struct advice_facts *facts)
 		"offload_optimizer", "offload_param", "offload_optimizer_device", "offload_param_device", "cpu_offload",
 		"enable_cpu_offload", "fsdp_offload_params", "offload_parameters", "offload_params_device",
 		"offload_params", "optimizer_cpu_offload", "fsdp_cpu_offload", "cpu_offload_param",
-		"cpu_offload_params", "zenflow.topk_ratio"};
+		"cpu_offload_params", "zenflow.topk_ratio", "adam_offload", "param_offload", "optimizer_offload"};
 	static const char *const fully[FIT_NAMES_MAX] = {"fsdp"};
 	const struct advice_setting *away;
 
@@ -270,7 +271,7 @@ static void note_unread(const struct advice_facts *facts, struct fit_unread *unr
 		"use_precision_aware_optimizer", "decoder_first_pipeline_num_layers",
 		"decoder_last_pipeline_num_layers", "num_layers_in_first_pipeline_stage",
 		"num_layers_in_last_pipeline_stage", "use_ema", "use_vllm", "ref_model", "reference_model", "rl",
-		"autotp_size"};
+		"autotp_size", "gpu_memory_utilization", "early_step_in_backward", "bf16_optimizer_states"};
 	const struct advice_setting *setting;
 
 	for (size_t at = 0; (setting = fit_find_next(facts, names, &at));)
@@ -282,11 +283,11 @@ static void note_unread(const struct advice_facts *facts, struct fit_unread *unr
 static void note_degrees(const struct advice_facts *facts, const struct fit_setup *f, struct fit_unread *unread)
 {
 	static const char *const tensor[FIT_NAMES_MAX] = {"tensor_model_parallel_size", "tensor_parallel_size",
-		"tensor_parallel_degree", "tensor_model_parallel_degree", "tp_size", "tp_degree"};
+		"tensor_parallel_degree", "tensor_model_parallel_degree", "tp_size", "tp", "tp_degree"};
 	static const char *const pipeline[FIT_NAMES_MAX] = {
-		"pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree", "pp_size"};
+		"pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree", "pp_size", "pp"};
 	static const char *const context[FIT_NAMES_MAX] = {
-		"context_parallel_size", "context_parallel_degree", "cp_size"};
+		"context_parallel_size", "context_parallel_degree", "cp_size", "cp"};
 	const struct {
 		const char *const *names;
 		double degree;
@@ -353,12 +354,16 @@ static double quantity(const struct api *api, const struct advice_facts *facts, 
 
 void fit_settings_read(const struct api *api, const struct advice_facts *facts, struct fit_settings *out)
 {
+	static const char *const micro[FIT_NAMES_MAX] = {"micro_batch_size", "train_micro_batch_size_per_gpu",
+		"per_device_train_batch_size", "device_train_microbatch_size", "local_batch_size"};
 	struct fit_setup *f = &out->setup;
 
 	*out = (struct fit_settings){.sharding.is_spread = true, .setup.replicas = 1};
 	read_model(facts, out);
 	read_precision(facts, f);
 	f->micro_batch = quantity(api, facts, "micro");
+	if (isnan(f->micro_batch)) /* in a group of settings that no rule of advice knows */
+		f->micro_batch = fit_number_of(fit_find(facts, micro));
 	f->tensor = quantity(api, facts, "tp");
 	f->pipeline = quantity(api, facts, "pp");
 	f->context = quantity(api, facts, "cp");

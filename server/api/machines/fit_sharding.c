@@ -165,7 +165,8 @@ static int stage_of_optimizer(const struct advice_setting *setting)
 }
 
 static const char *const reshard_names[FIT_NAMES_MAX] = {"fsdp_reshard_after_forward", "reshard_after_forward"};
-static const char *const group_names[FIT_NAMES_MAX] = {"sharded_data_parallel_degree", "hybrid_shard_degree"};
+static const char *const group_names[FIT_NAMES_MAX] = {
+	"sharded_data_parallel_degree", "hybrid_shard_degree", "fsdp_size"};
 
 static const struct way {
 	const char *const *names;
@@ -278,7 +279,7 @@ static bool has_first_stage(const struct advice_facts *facts)
 static void read_zero_groups(const struct advice_facts *facts, struct fit_setup *f, struct fit_unread *unread)
 {
 	static const char *const alone[FIT_NAMES_MAX] = {"mics_shard_size"};
-	static const char *const second[FIT_NAMES_MAX] = {"zero_hpz_partition_size"};
+	static const char *const second[FIT_NAMES_MAX] = {"zero_hpz_partition_size", "zpg"};
 	const struct advice_setting *copy = fit_find(facts, second);
 	double ranks = fit_number_of(fit_find(facts, alone)), copy_ranks = fit_number_of(copy);
 
@@ -312,7 +313,8 @@ static double ranks_of_mesh(struct span text)
 static void read_hybrid(const struct advice_facts *facts, const struct advice_setting *hybrid, double ranks_per_node,
 	struct fit_setup *f, struct fit_sharding *out, struct fit_unread *unread)
 {
-	static const char *const sizes[FIT_NAMES_MAX] = {"sharding_group_size", "hsdp_shard_size", "dp_shard_size"};
+	static const char *const sizes[FIT_NAMES_MAX] = {
+		"sharding_group_size", "hsdp_shard_size", "dp_shard_size", "data_parallel_shard_degree"};
 	static const char *const meshes[FIT_NAMES_MAX] = {"device_mesh", "process_group"};
 	const struct advice_setting *mesh = fit_find(facts, meshes);
 	double ranks = fit_number_of(fit_find(facts, sizes));
@@ -332,7 +334,8 @@ static void read_hybrid(const struct advice_facts *facts, const struct advice_se
 static void read_fsdp_groups(const struct advice_facts *facts, const struct advice_setting *hybrid,
 	double ranks_per_node, struct fit_setup *f, struct fit_sharding *out, struct fit_unread *unread)
 {
-	static const char *const copies[FIT_NAMES_MAX] = {"parallelism_config_dp_replicate_size", "dp_replicate_size"};
+	static const char *const copies[FIT_NAMES_MAX] = {
+		"parallelism_config_dp_replicate_size", "dp_replicate_size", "data_parallel_replicate_degree"};
 	double ranks = fit_number_of(fit_find(facts, group_names));
 	double gathered = fit_number_of(fit_find(facts, reshard_names));
 	double replicas = fit_number_of(fit_find(facts, copies));
