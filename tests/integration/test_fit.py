@@ -396,6 +396,21 @@ def test_peaks_of_the_same_family_correct_the_total(emptied_server):
     assert fit(server, named, "ml.p5.48xlarge", 1)["observed_jobs"] == 0  # none of these jobs says so
 
 
+def test_the_peak_of_the_fullest_gpu_that_sm_ship_sees(emptied_server):
+    """As --system sends it, a series a GPU."""
+    server = emptied_server
+    run = {**LLAMA_RUN, "per_device_train_batch_size": 2}
+    total = 5.5 * 6738415616 + 2 * 32 * 4096 * 4096 * 34
+    start(server, "seen", run)
+    points = [{"metric": f'gpu_memory_used_mib{{gpu="{gpu}"}}', "ts_ms": 1740000000000 + at, "step": 0, "value": value}
+              for at, values in enumerate([(50000, 70000), (60000, 65000)]) for gpu, value in enumerate(values)]
+    points += [{"metric": 'gpu_memory_total_mib{gpu="0"}', "ts_ms": 1740000000000, "step": 0, "value": 81559}]
+    assert server.post("/api/v1/points?job=seen&stream=system/h1", json={"points": points}).status == 200
+    got = observed(server, run, 1)
+    assert got["observed"] == [{"job": "seen", "metric": "gpu_memory_used_mib", "peak_bytes": 70000 * 2 ** 20, "formula_bytes": total,
+                                "factor": pytest.approx(70000 * 2 ** 20 / total)}]
+
+
 def test_an_incident_of_a_full_gpu_says_what_would_have_fit(emptied_server):
     server = emptied_server
     start(server, "full", LLAMA_RUN)
