@@ -56,6 +56,8 @@ OLMO = {"precision": "amp_bf16", "fsdp": {"wrapping_strategy": "by_block", "prec
     # all sixteen bytes over 16; the inputs of layers alone, four of a micro-batch
     ({**ACCELERATE, **TRL}, 2, "ml.p5.48xlarge", (2 * N / 16, 2 * N / 16, 12 * N / 16, 32 * 2 * 4 * SBH)),
     ({**TRAINER, "deepspeed": DEEPSPEED}, 2, "ml.p5.48xlarge", (2 * N / 16, 2 * N / 16, 12 * N / 16, 32 * 34 * SBH)),
+    ({**TRAINER, "deepspeed_stage": 3}, 2, "ml.p5.48xlarge", (2 * N / 16, 2 * N / 16, 12 * N / 16, 32 * 34 * SBH)),
+    ({**TRAINER, "distributed_strategy": "fsdp"}, 2, "ml.p5.48xlarge", (2 * N / 16, 2 * N / 16, 12 * N / 16, 32 * 34 * SBH)),
     ({**TRAINER, "deepspeed": json.dumps(DEEPSPEED)}, 2, "ml.p5.48xlarge", (2 * N / 16, 2 * N / 16, 12 * N / 16, 32 * 34 * SBH)),
     # gradients added up in 32 bits
     ({**TRAINER, "deepspeed": {**DEEPSPEED, "zero_optimization": {"stage": 1}, "data_types": {"grad_accum_dtype": "fp32"}}}, 2, "ml.p5.48xlarge",
@@ -77,7 +79,7 @@ OLMO = {"precision": "amp_bf16", "fsdp": {"wrapping_strategy": "by_block", "prec
     (OLMO, 2, "ml.p5.48xlarge", (2 * N / 16, 2 * N / 16, 12 * N / 16, 32 * 2 * 2 * SBH)),
     # 128 ranks of four trn1: 32 of tensor parallelism, 4 of data; 34 s b h / 32 with s = 8192
     (NEURON, 4, "ml.trn1.32xlarge", (2 * N / 32, 2 * N / 32, 12 * N / 32 / 4, 32 * 34 / 32 * 2 * SBH)),
-], ids=["accelerate", "deepspeed", "deepspeed-text", "grad_accum_dtype", "transformers", "axolotl", "axolotl-fsdp1", "lightning", "lightning-printed", "torchtune", "nanotron",
+], ids=["accelerate", "deepspeed", "stage", "strategy", "deepspeed-text", "grad_accum_dtype", "transformers", "axolotl", "axolotl-fsdp1", "lightning", "lightning-printed", "torchtune", "nanotron",
     "nemo-2", "olmo", "neuron"])
 def test_what_each_takes(shared_server, settings, count, instance, taken):
     got, found = asked(shared_server, settings, count, instance=instance)
@@ -142,6 +144,8 @@ STATES, ACTIVATIONS = ("parameters", "gradients", "optimizer"), ("activations",)
     ({"rollout": {"name": "vllm", "gpu_memory_utilization": 0.4}}, "rollout.gpu_memory_utilization", STATES), ({"decoder_first_pipeline_num_layers": "7"}, "decoder_first_pipeline_num_layers", STATES),
     ({"distributed": {"_target_": "nemo_automodel.components.distributed.fsdp2.FSDP2Manager", "tp_size": 1}}, "distributed._target_", STATES),
     ({"actor": {"megatron": {"tensor_model_parallel_size": 4}}}, "actor.megatron.tensor_model_parallel_size", STATES + ACTIVATIONS),
+    ({"plugin": "gemini"}, "plugin", STATES), ({"parallel_strategy": "fsdp2"}, "parallel_strategy", STATES),
+    ({"my_offload_of_layers": True}, "my_offload_of_layers", STATES + ACTIVATIONS), ({"trainer": {"weights_offload_device": "cpu"}}, "trainer.weights_offload_device", STATES + ACTIVATIONS),
     ({"activation_offloading": True}, "activation_offloading", ACTIVATIONS), ({"cpu_offloading": "True"}, "cpu_offloading", ACTIVATIONS),
     ({"deepspeed": {"activation_checkpointing": {"cpu_checkpointing": True, "partition_activations": False}}}, "deepspeed.activation_checkpointing.cpu_checkpointing", ACTIVATIONS),
     ({"fsdp_config": {"activation_cpu_offload": True}}, "fsdp_config.activation_cpu_offload", ACTIVATIONS), ({"sm_activation_offloading": "true"}, "sm_activation_offloading", ACTIVATIONS),
@@ -156,6 +160,26 @@ def test_what_is_not_followed_is_named(shared_server, settings, key, hidden):
     got, _ = asked(shared_server, {**TRAINER, **settings})
     assert got["not_understood"] == [key]
     assert {name for name, value in got["per_device_bytes"].items() if value is None} == {*hidden, "total"}
+
+
+def test_a_launcher_s_environment_is_named(shared_server):
+    got = fit(shared_server, {**LLAMA, **TRAINER}, "ml.p5.48xlarge", 2, Environment={"ACCELERATE_USE_FSDP": "true", "FSDP_SHARDING_STRATEGY": "HYBRID_SHARD"})
+    assert got["not_understood"] == ["env.ACCELERATE_USE_FSDP"] and got["per_device_bytes"]["optimizer"] is None
+    got = fit(shared_server, {**LLAMA, **TRAINER, "zero_stage": "3"}, "ml.p5.48xlarge", 2, Environment={"ACCELERATE_USE_DEEPSPEED": "true"})
+    assert got["not_understood"] == [] and got["per_device_bytes"]["optimizer"] == 12 * N / 16
+
+
+@pytest.mark.parametrize("settings", [{"cpu_offload_use_pin_memory": True}, {"optimizer_offload_fraction": 1.0}, {"cpu_offloading_activations": True},
+    {"offload_optimizer": {"device": "none", "pin_memory": True}}, {"offload_folder": "/tmp/cpu"}, {"activation_offloading": "False"}, {"min_offloaded_tensor_size": 1048576}])
+def test_what_is_printed_of_offloading_that_is_off(shared_server, settings):
+    got, found = asked(shared_server, {**TRAINER, **settings})
+    assert got["not_understood"] == [] and found == [2 * N, 2 * N, 12 * N, 32 * 34 * SBH]
+
+
+@pytest.mark.parametrize("settings, sequence", [({"max_length": 2048}, 2048), ({"generation": {"max_length": 256}}, None), ({"model_max_length": 1e30}, None),
+    ({"cutoff_len": 1024, "max_length": 2048}, 1024)])
+def test_how_long_a_sequence_is(shared_server, settings, sequence):
+    assert asked(shared_server, {"bf16": True, **settings})[0]["inputs"]["sequence_length"] == sequence
 
 
 @pytest.mark.parametrize("settings", [{"offload_params": True}, {"fsdp": ["full_shard", "offload"]}, {"optimizer_cpu_offload": "True"}, {"fsdp_cpu_offload": True},

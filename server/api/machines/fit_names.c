@@ -4,8 +4,9 @@
 
 #include <math.h>
 
-const char *const fit_strategy_names[FIT_NAMES_MAX] = {
-	"strategy", "strategy.class_path", "strategy.name", "strategy._target_", "distributed._target_"};
+const char *const fit_strategy_names[FIT_NAMES_MAX] = {"strategy", "strategy.class_path", "strategy.name",
+	"strategy._target_", "distributed._target_", "distributed_strategy", "parallel_strategy", "training_strategy",
+	"dist_strategy"};
 
 const struct advice_setting *fit_find(const struct advice_facts *facts, const char *const names[])
 {
@@ -41,14 +42,19 @@ double fit_number_of(const struct advice_setting *setting)
 	return setting ? setting->number : NAN;
 }
 
-bool fit_says(const struct advice_setting *setting, const char *word)
+bool fit_has_word(struct span text, const char *word)
 {
-	struct span text = setting ? setting->text : SPAN(""), wanted = span_from(word);
+	struct span wanted = span_from(word);
 
 	for (size_t at = 0; at + wanted.len <= text.len; at++)
 		if (span_equal_fold(span_of(text.ptr + at, wanted.len), wanted))
 			return true;
 	return false;
+}
+
+bool fit_says(const struct advice_setting *setting, const char *word)
+{
+	return setting && fit_has_word(setting->text, word);
 }
 
 bool fit_is_on(const struct advice_setting *setting)
@@ -70,15 +76,21 @@ bool fit_is_off(const struct advice_setting *setting)
 	return fit_number_of(setting) == 0;
 }
 
+bool fit_unread_has(const struct fit_unread *unread, struct span key)
+{
+	span_take(&key, SPAN("hp."));
+	for (size_t i = 0; i < unread->count; i++)
+		if (span_equal(unread->keys[i], key))
+			return true;
+	return false;
+}
+
 void fit_unread_add(struct fit_unread *unread, struct span key, int hides)
 {
 	span_take(&key, SPAN("hp."));
 	unread->hides_states |= (hides & FIT_HIDES_STATES) != 0;
 	unread->hides_activations |= (hides & FIT_HIDES_ACTIVATIONS) != 0;
-	for (size_t i = 0; i < unread->count; i++)
-		if (span_equal(unread->keys[i], key))
-			return;
-	if (unread->count < FIT_UNREAD_MAX)
+	if (unread->count < FIT_UNREAD_MAX && !fit_unread_has(unread, key))
 		unread->keys[unread->count++] = key;
 }
 

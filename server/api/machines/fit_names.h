@@ -22,11 +22,13 @@ const struct advice_setting *fit_find(const struct advice_facts *facts, const ch
 const struct advice_setting *fit_find_next(const struct advice_facts *facts, const char *const names[], size_t *at);
 /* setting may be NULL; NaN: it is no number. */
 double fit_number_of(const struct advice_setting *setting);
+bool fit_has_word(struct span text, const char *word); /* whatever the case */
 bool fit_says(const struct advice_setting *setting, const char *word);
 bool fit_is_on(const struct advice_setting *setting);
 /* Says that nothing is sharded. */
 bool fit_is_off(const struct advice_setting *setting);
 enum fit_hides { FIT_HIDES_STATES = 1, FIT_HIDES_ACTIVATIONS = 2 };
+bool fit_unread_has(const struct fit_unread *unread, struct span key);
 void fit_unread_add(struct fit_unread *unread, struct span key, int hides);
 /* What is updated is as Adam does it, of which the formulas are; where nobody says how, too. */
 bool fit_is_adam(const struct advice_facts *facts);

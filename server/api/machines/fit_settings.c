@@ -1,6 +1,7 @@
 #include "api/machines/fit_settings.h"
 
 #include "api/machines/fit_activations.h"
+#include "api/machines/fit_unfollowed.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -43,13 +44,21 @@ static void read_sizes(const struct advice_facts *facts, struct fit_settings *ou
 	static const char *const heads[FIT_NAMES_MAX] = {"num_attention_heads", "num_heads", "n_head", "n_heads"};
 	static const char *const sequence[FIT_NAMES_MAX] = {"seq_length", "sequence_length", "max_seq_length",
 		"max_seq_len", "seq_len", "block_size", "max_context_width", "encoder_seq_length", "sequence_len",
-		"cutoff_len", "max_length", "model_max_length"};
+		"cutoff_len"};
+	/* TRL's. In a group of settings it may be what is generated; a tokenizer without a limit has 1e30 */
+	static const char *const longest[FIT_NAMES_MAX] = {"max_length", "model_max_length"};
+	const double sequence_max = 1e9;
 	struct fit_setup *f = &out->setup;
 
 	f->hidden = take(facts, hidden_names, &out->from[FIT_HIDDEN]);
 	f->layers = take(facts, layer_names, &out->from[FIT_LAYERS]);
 	f->heads = take(facts, heads, &out->from[FIT_HEADS]);
 	f->sequence = take(facts, sequence, &out->from[FIT_SEQUENCE]);
+	if (isnan(f->sequence)) {
+		f->sequence = take(facts, longest, &out->from[FIT_SEQUENCE]);
+		if (f->sequence > sequence_max || span_find_char(out->from[FIT_SEQUENCE], '.') >= 0)
+			f->sequence = NAN, out->from[FIT_SEQUENCE] = SPAN("");
+	}
 }
 
 /* A gated feed-forward layer is said as such, by its activation, or by the family that is known for it. */
@@ -261,45 +270,6 @@ static const char *find_other(const struct advice_facts *facts)
 	return is_offloaded(facts) ? "what is kept in the host's memory" : NULL;
 }
 
-/* ---- what is not followed ---- */
-
-static void note_unread(const struct advice_facts *facts, struct fit_unread *unread)
-{
-	static const char *const names[FIT_NAMES_MAX] = {"fp8_param_gather", "fp8_param", "load_in_8bit",
-		"load_in_4bit", "bf16_master_weights_and_grads", "fp16_master_weights_and_grads",
-		"fp16_master_weights_and_gradients", "unfrozen_parameters", "optimizer_in_bwd",
-		"use_precision_aware_optimizer", "decoder_first_pipeline_num_layers",
-		"decoder_last_pipeline_num_layers", "num_layers_in_first_pipeline_stage",
-		"num_layers_in_last_pipeline_stage", "use_ema", "use_vllm", "ref_model", "reference_model", "rl",
-		"autotp_size", "gpu_memory_utilization", "early_step_in_backward", "bf16_optimizer_states"};
-	const struct advice_setting *setting;
-
-	for (size_t at = 0; (setting = fit_find_next(facts, names, &at));)
-		if (!fit_is_off(setting))
-			fit_unread_add(unread, setting->key, FIT_HIDES_STATES);
-}
-
-/* A degree under a name that nothing here follows. */
-static void note_degrees(const struct advice_facts *facts, const struct fit_setup *f, struct fit_unread *unread)
-{
-	static const char *const tensor[FIT_NAMES_MAX] = {"tensor_model_parallel_size", "tensor_parallel_size",
-		"tensor_parallel_degree", "tensor_model_parallel_degree", "tp_size", "tp", "tp_degree"};
-	static const char *const pipeline[FIT_NAMES_MAX] = {
-		"pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree", "pp_size", "pp"};
-	static const char *const context[FIT_NAMES_MAX] = {
-		"context_parallel_size", "context_parallel_degree", "cp_size", "cp"};
-	const struct {
-		const char *const *names;
-		double degree;
-	} degrees[] = {{tensor, f->tensor}, {pipeline, f->pipeline}, {context, f->context}};
-	const struct advice_setting *setting;
-
-	for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++)
-		for (size_t at = 0; (setting = fit_find_next(facts, degrees[i].names, &at));)
-			if (degrees[i].degree == 1 && fit_number_of(setting) > 1)
-				fit_unread_add(unread, setting->key, FIT_HIDES_STATES | FIT_HIDES_ACTIVATIONS);
-}
-
 /* ---- all of it ---- */
 
 static const struct shown_input {
@@ -371,10 +341,9 @@ void fit_settings_read(const struct api *api, const struct advice_facts *facts, 
 	double node = quantity(api, facts, "ranks_per_node");
 	fit_activations_read(facts, f, &out->unread);
 	fit_sharding_read(facts, node, f, &out->sharding, &out->unread);
-	note_unread(facts, &out->unread);
-	note_degrees(facts, f, &out->unread);
 	check_degrees(out);
 	out->other = find_other(facts);
+	fit_unfollowed_note(facts, f, out->other != NULL, &out->unread);
 	if (out->other)
 		f->parameters = f->layers = NAN;
 }

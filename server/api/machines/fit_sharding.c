@@ -117,6 +117,17 @@ static int stage_of_strategy(const struct advice_setting *setting)
 	return fit_says(setting, "ddp") ? SHARDS_NOT : SHARDS_UNSAID;
 }
 
+/* Colossal-AI's: what shards is in its arguments. */
+static int stage_of_plugin(const struct advice_setting *setting)
+{
+	static const char *const words[] = {"zero", "gemini", "3d", "fsdp"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (fit_says(setting, words[i]))
+			return SHARDS_VAGUELY;
+	return SHARDS_UNSAID;
+}
+
 /* Accelerate's. */
 static int stage_of_distributed_type(const struct advice_setting *setting)
 {
@@ -173,8 +184,8 @@ static const struct way {
 	int (*stage)(const struct advice_setting *setting);
 	enum sharder sharder;
 } ways[] = {
-	{(const char *const[FIT_NAMES_MAX]){
-		 "zero_stage", "zero_optimization.stage", "zero.stage", "strategy.init_args.stage", "strategy.stage"},
+	{(const char *const[FIT_NAMES_MAX]){"zero_stage", "zero_optimization.stage", "zero.stage",
+		 "strategy.init_args.stage", "strategy.stage", "zero_optimization_stage", "deepspeed_stage"},
 		stage_of_number, SHARDER_DEEPSPEED},
 	{(const char *const[FIT_NAMES_MAX]){"zero_optimization"}, stage_of_switch, SHARDER_DEEPSPEED},
 	{reshard_names, stage_of_reshard, SHARDER_FSDP},
@@ -185,6 +196,7 @@ static const struct way {
 		SHARDER_FSDP},
 	{group_names, stage_of_degree, SHARDER_FSDP},
 	{fit_strategy_names, stage_of_strategy, SHARDER_ANY},
+	{(const char *const[FIT_NAMES_MAX]){"plugin"}, stage_of_plugin, SHARDER_ANY},
 	{(const char *const[FIT_NAMES_MAX]){"distributed_type"}, stage_of_distributed_type, SHARDER_ANY},
 	{(const char *const[FIT_NAMES_MAX]){"deepspeed", "use_deepspeed", "deepspeed_config", "deepspeed_config_file"},
 		stage_of_deepspeed, SHARDER_DEEPSPEED},
