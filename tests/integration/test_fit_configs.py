@@ -145,7 +145,10 @@ STATES, ACTIVATIONS = ("parameters", "gradients", "optimizer"), ("activations",)
     ({"distributed": {"_target_": "nemo_automodel.components.distributed.fsdp2.FSDP2Manager", "tp_size": 1}}, "distributed._target_", STATES),
     ({"actor": {"megatron": {"tensor_model_parallel_size": 4}}}, "actor.megatron.tensor_model_parallel_size", STATES + ACTIVATIONS),
     ({"plugin": "gemini"}, "plugin", STATES), ({"parallel_strategy": "fsdp2"}, "parallel_strategy", STATES),
-    ({"my_offload_of_layers": True}, "my_offload_of_layers", STATES + ACTIVATIONS), ({"trainer": {"weights_offload_device": "cpu"}}, "trainer.weights_offload_device", STATES + ACTIVATIONS),
+    # OLMo prints FSDP's part where it trains without; DeepSpeed a stage whose offloading is on other lines
+    ({"distributed_strategy": "ddp", "fsdp": {"sharding_strategy": "<ShardingStrategy.FULL_SHARD: 1>", "precision": "pure"}}, "distributed_strategy", STATES),
+    ({"zero_enabled": "True", "zero_optimization_stage": "3"}, "zero_optimization_stage", STATES), ({"fp8_params": True}, "fp8_params", STATES),
+    ({"checkpoint_in_cpu": "True"}, "checkpoint_in_cpu", ACTIVATIONS), ({"activation_memory_budget": 0.5}, "activation_memory_budget", ACTIVATIONS), ({"my_offload_of_layers": True}, "my_offload_of_layers", STATES + ACTIVATIONS), ({"trainer": {"weights_offload_device": "cpu"}}, "trainer.weights_offload_device", STATES + ACTIVATIONS),
     ({"activation_offloading": True}, "activation_offloading", ACTIVATIONS), ({"cpu_offloading": "True"}, "cpu_offloading", ACTIVATIONS),
     ({"deepspeed": {"activation_checkpointing": {"cpu_checkpointing": True, "partition_activations": False}}}, "deepspeed.activation_checkpointing.cpu_checkpointing", ACTIVATIONS),
     ({"fsdp_config": {"activation_cpu_offload": True}}, "fsdp_config.activation_cpu_offload", ACTIVATIONS), ({"sm_activation_offloading": "true"}, "sm_activation_offloading", ACTIVATIONS),
@@ -170,14 +173,14 @@ def test_a_launcher_s_environment_is_named(shared_server):
 
 
 @pytest.mark.parametrize("settings", [{"cpu_offload_use_pin_memory": True}, {"optimizer_offload_fraction": 1.0}, {"cpu_offloading_activations": True},
-    {"offload_optimizer": {"device": "none", "pin_memory": True}}, {"offload_folder": "/tmp/cpu"}, {"activation_offloading": "False"}, {"min_offloaded_tensor_size": 1048576}])
+    {"offload_optimizer": {"device": "none", "pin_memory": True}}, {"offload_folder": "/tmp/cpu"}, {"activation_offloading": "False"}, {"activation_memory_budget": "1.0"}, {"min_offloaded_tensor_size": 1048576}])
 def test_what_is_printed_of_offloading_that_is_off(shared_server, settings):
     got, found = asked(shared_server, {**TRAINER, **settings})
     assert got["not_understood"] == [] and found == [2 * N, 2 * N, 12 * N, 32 * 34 * SBH]
 
 
 @pytest.mark.parametrize("settings, sequence", [({"max_length": 2048}, 2048), ({"generation": {"max_length": 256}}, None), ({"model_max_length": 1e30}, None),
-    ({"cutoff_len": 1024, "max_length": 2048}, 1024)])
+    ({"cutoff_len": 1024, "max_length": 2048}, 1024), ({"model": {"max_sequence_length": 4096}}, 4096)])
 def test_how_long_a_sequence_is(shared_server, settings, sequence):
     assert asked(shared_server, {"bf16": True, **settings})[0]["inputs"]["sequence_length"] == sequence
 

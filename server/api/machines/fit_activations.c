@@ -8,10 +8,12 @@ static void note_unread(const struct advice_facts *facts, struct fit_unread *unr
 	static const char *const switches[FIT_NAMES_MAX] = {"cpu_offloading", "fine_grained_activation_offloading",
 		"activation_offloading", "activation_cpu_offload", "offload_activations", "sm_activation_offloading",
 		"enable_activation_offloading", "cpu_checkpointing", "partition_activations",
-		"distribute_saved_activations", "activation_memory_budget", "fp8", "enable_fp8"};
+		"distribute_saved_activations", "distribute_checkpointed_activations", "checkpoint_in_cpu", "fp8",
+		"enable_fp8"};
 	static const char *const degrees[FIT_NAMES_MAX] = {"sequence_parallel_size", "sequence_parallel_degree",
 		"sp_size", "sp_ulysses_degree", "ulysses_degree", "ulysses_sequence_parallel_size",
 		"parallelism_config_sp_size"};
+	static const char *const budgets[FIT_NAMES_MAX] = {"activation_memory_budget"};
 	static const char *const modules[FIT_NAMES_MAX] = {"recompute_modules"};
 	const struct advice_setting *setting;
 
@@ -21,6 +23,9 @@ static void note_unread(const struct advice_facts *facts, struct fit_unread *unr
 	for (size_t at = 0; (setting = fit_find_next(facts, degrees, &at));)
 		if (fit_number_of(setting) > 1)
 			fit_unread_add(unread, setting->key, FIT_HIDES_ACTIVATIONS);
+	setting = fit_find(facts, budgets);
+	if (fit_number_of(setting) < 1) /* all of it: nothing is recomputed */
+		fit_unread_add(unread, setting->key, FIT_HIDES_ACTIVATIONS);
 	setting = fit_find(facts, modules); /* selective recomputation is of attention's core unless it says more */
 	if (setting && !fit_is_off(setting) && (!fit_says(setting, "core_attn") || fit_says(setting, ",")))
 		fit_unread_add(unread, setting->key, FIT_HIDES_ACTIVATIONS);

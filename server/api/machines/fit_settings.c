@@ -44,7 +44,7 @@ static void read_sizes(const struct advice_facts *facts, struct fit_settings *ou
 	static const char *const heads[FIT_NAMES_MAX] = {"num_attention_heads", "num_heads", "n_head", "n_heads"};
 	static const char *const sequence[FIT_NAMES_MAX] = {"seq_length", "sequence_length", "max_seq_length",
 		"max_seq_len", "seq_len", "block_size", "max_context_width", "encoder_seq_length", "sequence_len",
-		"cutoff_len"};
+		"cutoff_len", "max_sequence_length"};
 	/* TRL's. In a group of settings it may be what is generated; a tokenizer without a limit has 1e30 */
 	static const char *const longest[FIT_NAMES_MAX] = {"max_length", "model_max_length"};
 	const double sequence_max = 1e9;
@@ -65,8 +65,8 @@ static void read_sizes(const struct advice_facts *facts, struct fit_settings *ou
 static bool is_gated(const struct advice_facts *facts)
 {
 	static const char *const flags[FIT_NAMES_MAX] = {"swiglu", "gated_linear_unit"};
-	static const char *const activations[FIT_NAMES_MAX] = {
-		"hidden_act", "hidden_activation", "activation", "activation_function", "activation_func"};
+	static const char *const activations[FIT_NAMES_MAX] = {"hidden_act", "hidden_activation", "activation",
+		"activation_function", "activation_func", "activation_type"};
 	static const char *const families[FIT_NAMES_MAX] = {"model_type"};
 	static const char *const gates[] = {"glu", "silu"}, *const gated[] = {"llama", "mistral", "qwen", "gemma"};
 	const struct advice_setting *activation = fit_find(facts, activations), *family = fit_find(facts, families);
@@ -87,9 +87,10 @@ static bool or_usual(const struct advice_setting *setting, bool is_said_so, bool
 
 static void read_kind(const struct advice_facts *facts, struct model_size *m)
 {
-	static const char *const ties[FIT_NAMES_MAX] = {"tie_word_embeddings", "share_embeddings_and_output_weights"};
+	static const char *const ties[FIT_NAMES_MAX] = {
+		"tie_word_embeddings", "share_embeddings_and_output_weights", "weight_tying"};
 	static const char *const unties[FIT_NAMES_MAX] = {"untie_embeddings_and_output_weights"};
-	static const char *const biases[FIT_NAMES_MAX] = {"add_bias_linear", "bias"};
+	static const char *const biases[FIT_NAMES_MAX] = {"add_bias_linear", "bias", "include_bias"};
 	static const char *const no_biases[FIT_NAMES_MAX] = {"disable_bias_linear", "no_bias"};
 	static const char *const norms[FIT_NAMES_MAX] = {"normalization", "norm_type"};
 	const struct advice_setting *norm = fit_find(facts, norms);

@@ -185,9 +185,10 @@ static const struct way {
 	enum sharder sharder;
 } ways[] = {
 	{(const char *const[FIT_NAMES_MAX]){"zero_stage", "zero_optimization.stage", "zero.stage",
-		 "strategy.init_args.stage", "strategy.stage", "zero_optimization_stage", "deepspeed_stage"},
+		 "strategy.init_args.stage", "strategy.stage", "deepspeed_stage"},
 		stage_of_number, SHARDER_DEEPSPEED},
-	{(const char *const[FIT_NAMES_MAX]){"zero_optimization"}, stage_of_switch, SHARDER_DEEPSPEED},
+	{(const char *const[FIT_NAMES_MAX]){"zero_optimization", "zero_optimization_stage"}, stage_of_switch,
+		SHARDER_DEEPSPEED},
 	{reshard_names, stage_of_reshard, SHARDER_FSDP},
 	{(const char *const[FIT_NAMES_MAX]){"fsdp_version", "fsdp_config.version"}, stage_of_version, SHARDER_FSDP},
 	{(const char *const[FIT_NAMES_MAX]){"use_fsdp", "enable_fsdp"}, stage_of_switch, SHARDER_FSDP},

@@ -2,7 +2,7 @@
 
 static void note_states(const struct advice_facts *facts, struct fit_unread *unread)
 {
-	static const char *const names[FIT_NAMES_MAX] = {"fp8_param_gather", "fp8_param", "load_in_8bit",
+	static const char *const names[FIT_NAMES_MAX] = {"fp8_param_gather", "fp8_param", "fp8_params", "load_in_8bit",
 		"load_in_4bit", "bf16_master_weights_and_grads", "fp16_master_weights_and_grads",
 		"fp16_master_weights_and_gradients", "unfrozen_parameters", "optimizer_in_bwd",
 		"use_precision_aware_optimizer", "decoder_first_pipeline_num_layers",
