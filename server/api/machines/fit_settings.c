@@ -195,7 +195,8 @@ static bool is_whole_16(const struct advice_facts *facts, const struct advice_se
 
 static void read_precision(const struct advice_facts *facts, struct fit_setup *f)
 {
-	static const char *const flags[FIT_NAMES_MAX] = {"bf16", "fp16", "bf16.enabled", "fp16.enabled"};
+	static const char *const flags[FIT_NAMES_MAX] = {
+		"bf16", "fp16", "bf16.enabled", "fp16.enabled", "bfloat16_enabled", "fp16_enabled"};
 	static const char *const automatic[FIT_NAMES_MAX] = {"bf16"};
 	static const char *const mixes[FIT_NAMES_MAX] = {"mixed_precision"};
 	static const char *const names[FIT_NAMES_MAX] = {
