@@ -143,6 +143,12 @@ static bool is_printed_before(const struct goodput_facts *facts, int64_t ms)
 	return facts->printed_ms && facts->printed_ms < ms;
 }
 
+/* A step was printed while these statuses stood, and the break is that one's. */
+static bool is_known_break(const struct goodput *out, int64_t begun_ms)
+{
+	return out->break_count && out->breaks[out->break_count - 1].to_ms > begun_ms;
+}
+
 /*
  * Restarts that no printed step follows, or none precedes: [from_ms, to_ms) has no step. Before the first one nothing was lost, if lines
  * have no others; behind the last one it is not known until another job has gone on.
@@ -153,20 +159,25 @@ enum status goodput_add_silent_breaks(
 	bool is_known = step < 0 || d->facts->next.from_step != INT64_MAX; /* else the end's break has them */
 	int64_t lost_steps = (d->facts->point_count && is_known) || d->facts->made_no_step ? 0 : -1;
 	size_t first = first_training(d->facts); /* before it a cause is why machines were waited for */
+	struct goodput_break *broken = NULL;
 	bool was_restart = false;
+	int64_t begun_ms = 0;
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
 		bool is_restart = is_of_break(phase) && (phase->bucket == GOODPUT_RESTART || i > first);
-		if (is_restart && !was_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms) {
-			struct goodput_break *broken = add_break(d, phase->from_ms, 0, step);
+		bool is_within = is_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms;
+		broken = is_restart ? broken : NULL;
+		begun_ms = was_restart ? begun_ms : phase->from_ms;
+		was_restart = is_restart;
+		if (is_within && !broken && !is_known_break(d->out, begun_ms)) {
+			broken = add_break(d, phase->from_ms, 0, step);
 			if (!broken)
 				return error_no_memory(err);
 			broken->lost_steps = step < 0 && is_printed_before(d->facts, phase->from_ms) ? -1 : lost_steps;
 		}
-		if (is_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms && i + 1 < d->facts->phase_count)
-			d->out->breaks[d->out->break_count - 1].to_ms = phase->to_ms;
-		was_restart = is_restart;
+		if (is_within && broken && i + 1 < d->facts->phase_count)
+			broken->to_ms = phase->to_ms;
 	}
 	return OK;
 }

@@ -456,6 +456,25 @@ TEST(an_end_with_a_cause_before_the_first_step_is_a_break_that_lost_nothing)
 	arena_free(s.arena);
 }
 
+/* The failed process prints its last step while it is Failed already, and what restarts makes none. */
+TEST(a_break_in_which_the_last_step_was_printed_begins_behind_it)
+{
+	static struct script s;
+	struct goodput_phase failed = phase_of("Failed", "", true, 50, 80);
+
+	begin(&s, GOODPUT_RUNS);
+	failed.cause = SPAN("OutOfMemory");
+	add_phase(&s, training(0, 50));
+	add_phase(&s, failed);
+	add_phase(&s, phase_of("Restarting", "", true, 80, 90));
+	add_phase(&s, training(90, 200));
+	add_steps(&s, 1, 1, 6, 10, 10); /* to 60 */
+	run(&s);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].step == 6 && s.out.breaks[0].lost_steps == -1);
+	CHECK(s.out.breaks[0].from_ms == 80 * SECOND && s.out.breaks[0].to_ms == 90 * SECOND);
+	arena_free(s.arena);
+}
+
 TEST(a_job_that_runs_and_prints_nothing_any_more_stalls)
 {
 	static struct script s;
