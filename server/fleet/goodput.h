@@ -46,6 +46,7 @@ struct goodput_phase {
 	int64_t from_ms, to_ms;
 	bool is_training; /* the steps decide */
 	bool is_away; /* the job was put aside: no part of its wall clock */
+	bool is_done; /* it is Completed: what goes on behind that was not broken off */
 	enum goodput_bucket bucket; /* if not */
 	struct span cause; /* of a restart, where it says so: "spot interruption"; "" */
 };

@@ -77,10 +77,37 @@ static struct span cause_of(const struct goodput_facts *facts, int64_t from_ms, 
 	return SPAN("");
 }
 
+/* A cause of a start-up is why machines are waited for. */
 static bool is_of_break(const struct goodput_phase *phase)
 {
 	return !phase->is_training && !phase->is_away && phase->to_ms > phase->from_ms &&
-	       (phase->bucket == GOODPUT_RESTART || phase->cause.len);
+	       (phase->bucket == GOODPUT_RESTART || (phase->bucket == GOODPUT_IDLE && phase->cause.len));
+}
+
+static bool is_done_between(const struct goodput_phase *phase, int64_t from_ms, int64_t to_ms)
+{
+	return phase->is_done && phase->from_ms < to_ms && (phase->to_ms > from_ms || phase->from_ms >= from_ms);
+}
+
+bool goodput_find_done(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms, struct goodput_done *out)
+{
+	bool is_done = false;
+
+	for (size_t i = 0; i < facts->phase_count && facts->phases[i].from_ms < to_ms; i++) {
+		const struct goodput_phase *phase = &facts->phases[i];
+		bool is_broken = phase->to_ms > from_ms && is_of_break(phase);
+		if (is_broken && !is_done)
+			return false;
+		if (is_broken)
+			out->is_broken_since = true;
+		if (!is_done_between(phase, from_ms, to_ms))
+			continue;
+		if (!is_done)
+			*out = (struct goodput_done){.at_ms = goodput_most(phase->from_ms, from_ms)};
+		out->until_ms = goodput_least(phase->to_ms, to_ms);
+		is_done = true;
+	}
+	return is_done;
 }
 
 static size_t first_training(const struct goodput_facts *facts)
@@ -186,7 +213,9 @@ enum status goodput_add_silent_breaks(
 static enum status break_off(struct goodput_deriving *d, const struct goodput_point *a, const struct goodput_point *b,
 	int64_t step, struct goodput_start *start, struct error *err)
 {
-	struct goodput_break *broken = add_break(d, a->ts_ms, b->ts_ms, step);
+	struct goodput_done done;
+	bool was_done = goodput_find_done(d->facts, a->ts_ms, b->ts_ms, &done);
+	struct goodput_break *broken = add_break(d, was_done ? done.until_ms : a->ts_ms, b->ts_ms, step);
 
 	if (!broken)
 		return error_no_memory(err);
@@ -287,7 +316,7 @@ bool goodput_is_broken_off(
 {
 	while (*at < out->break_count && out->breaks[*at].from_ms < a->ts_ms)
 		++*at;
-	return *at < out->break_count && out->breaks[*at].from_ms == a->ts_ms && out->breaks[*at].to_ms == b->ts_ms;
+	return *at < out->break_count && out->breaks[*at].from_ms <= b->ts_ms && out->breaks[*at].to_ms == b->ts_ms;
 }
 
 enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms, int64_t last_step, struct error *err)
@@ -297,6 +326,9 @@ enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms,
 
 	if (d->facts->end != GOODPUT_FAILED && !is_cut)
 		return OK;
+	struct goodput_done done;
+	if (goodput_find_done(d->facts, last_ms, d->end_ms, &done))
+		last_ms = done.until_ms;
 	struct goodput_break *broken = add_break(d, goodput_least(last_ms, d->end_ms), 0, last_step);
 	if (!broken)
 		return error_no_memory(err);
@@ -322,6 +354,8 @@ void goodput_count_next(struct goodput_deriving *d)
 		return;
 	struct goodput_break *last = &d->out->breaks[d->last_break];
 	last->to_ms = goodput_most(next->step_ms, last->from_ms);
+	if (d->facts->end == GOODPUT_COMPLETED)
+		return;
 	last->restart_ms = next->work_ms - last->from_ms - next->silent_ms;
 	for (size_t i = 0; i < d->last_break; i++)
 		if (d->out->breaks[i].from_ms >= last->from_ms)

@@ -87,6 +87,18 @@ static enum status add_gap(struct goodput_deriving *d, int64_t from_ms, const st
 	return add_work(d, b->ts_ms - work_ms, b->ts_ms, from_step, steps, err);
 }
 
+/* Behind the last step of a job that is Completed. */
+static enum status add_done(struct goodput_deriving *d, int64_t last_ms, int64_t done_ms, struct error *err)
+{
+	return add_marked(d, last_ms, done_ms, done_ms, GOODPUT_IDLE, false, err);
+}
+
+/* What a part that has made no step yet takes. */
+static enum goodput_bucket gone_on_in(const struct goodput_done *done)
+{
+	return done->is_broken_since ? GOODPUT_RESTART : GOODPUT_FIRST_STEP;
+}
+
 /* Behind its last line: does the next step stay away longer than what the line says takes? */
 static bool is_stuck(const struct goodput_deriving *d)
 {
@@ -116,7 +128,14 @@ static enum status add_rest(struct goodput_deriving *d, int64_t last_ms, struct 
 {
 	int64_t taken_ms = told_to_end_ms(d, last_ms) - last_ms, expected_ms = goodput_time_of(d, d->stride);
 	bool late = d->out->step_ms > 0 && goodput_is_late(d->out->step_ms, taken_ms, d->stride);
+	struct goodput_done done;
 
+	if (goodput_find_done(d->facts, last_ms, d->end_ms, &done)) {
+		bool is_over = d->facts->end == GOODPUT_COMPLETED && !done.is_broken_since;
+		TRY(add_done(d, last_ms, done.at_ms, err));
+		return is_over ? add_done(d, done.at_ms, d->end_ms, err)
+			       : add_piece(d, d->end_ms, gone_on_in(&done), NO_BREAK, err);
+	}
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
 		if (phase->is_training || phase->bucket != GOODPUT_RESTART || phase->to_ms <= last_ms ||
@@ -133,6 +152,24 @@ static enum status add_rest(struct goodput_deriving *d, int64_t last_ms, struct 
 	}
 	bool is_stall = d->facts->end == GOODPUT_FAILED || (d->facts->end == GOODPUT_STOPPED && late);
 	return add_marked(d, last_ms, d->end_ms, d->end_ms, is_stall ? GOODPUT_STALLED : GOODPUT_IDLE, false, err);
+}
+
+/* Between two printed steps; is_gap: there is more than steps, and what is printed between them. A job that was Completed there had
+ * nothing left to train until it went on: only what broke it off since is a restart. */
+static enum status add_between(struct goodput_deriving *d, const struct goodput_point *a, const struct goodput_point *b,
+	int64_t from_step, bool is_gap, bool is_told_late, struct error *err)
+{
+	int64_t steps = goodput_most(b->step - from_step, 0);
+	bool late = d->out->step_ms <= 0 || goodput_is_late(d->out->step_ms, b->ts_ms - a->ts_ms, steps);
+	struct goodput_done done;
+
+	if (!(late || is_gap) || !goodput_find_done(d->facts, a->ts_ms, b->ts_ms, &done))
+		return is_gap ? add_gap(d, a->ts_ms, b, from_step, GOODPUT_RESTART, err)
+			      : add_interval(d, a, b, from_step, err);
+	done.is_broken_since |= is_told_late;
+	if (late) /* else it is the very step that was made when it ended */
+		TRY(add_done(d, a->ts_ms, done.at_ms, err));
+	return add_gap(d, late ? done.at_ms : a->ts_ms, b, from_step, gone_on_in(&done), err);
 }
 
 /* The wall clock as if all of it were training. */
@@ -154,10 +191,9 @@ static enum status cut_points(struct goodput_deriving *d, struct error *err)
 			goodput_find_cuts(d, ++start);
 			step = start->from_step;
 		}
-		if (is_start || is_crossing || goodput_is_broken_off(d->out, &broken, a, b))
-			TRY(add_gap(d, a->ts_ms, b, step, GOODPUT_RESTART, err));
-		else
-			TRY(add_interval(d, a, b, step, err));
+		bool is_broken = goodput_is_broken_off(d->out, &broken, a, b);
+		bool is_gap = is_start || is_crossing || is_broken;
+		TRY(add_between(d, a, b, step, is_gap, is_broken && !is_start, err));
 		step = is_start ? b->step : goodput_most(step, b->step);
 	}
 	return add_rest(d, points[d->facts->point_count - 1].ts_ms, err);

@@ -26,6 +26,12 @@ struct goodput_piece {
 	size_t owner; /* REDONE: by which break */
 };
 
+/* A job that was Completed, and went on later. */
+struct goodput_done {
+	int64_t at_ms, until_ms; /* the last time, if that was more than once */
+	bool is_broken_since; /* before its next step */
+};
+
 /* How long it took from such a line to the steps behind it, without their own time; sorted. */
 struct goodput_waits {
 	int64_t *ms;
@@ -104,6 +110,9 @@ enum status goodput_find_starts(struct goodput_deriving *d, struct error *err);
 void goodput_find_cuts(struct goodput_deriving *d, const struct goodput_start *start);
 enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err);
+
+/* Was it Completed in [from_ms, to_ms), between which lies no step, with nothing that broke it off before? */
+bool goodput_find_done(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms, struct goodput_done *out);
 enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, struct error *err);
 
 /* Is what lies between these two one of them? Asked in the order of time; *AT goes along. */

@@ -254,6 +254,7 @@ enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
 {
 	const struct goodput_facts *facts = d->facts;
 	size_t phase = 0, mark = 0, broken = 0;
+	struct goodput_done done;
 	enum goodput_bucket bucket;
 	int64_t wait_ms;
 
@@ -267,7 +268,8 @@ enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
 		const struct goodput_point *a = &facts->points[i], *b = a + 1;
 		bool is_across = goodput_is_crossed(facts, &phase, a->ts_ms, b->ts_ms) ||
 				 goodput_is_broken_off(d->out, &broken, a, b);
-		if (is_same_attempt(a, b) && !is_across && goodput_find_wait(d, &mark, a, b, &bucket, &wait_ms))
+		if (is_same_attempt(a, b) && !is_across && goodput_find_wait(d, &mark, a, b, &bucket, &wait_ms) &&
+			!goodput_find_done(facts, a->ts_ms, b->ts_ms, &done))
 			d->waits[bucket].ms[d->waits[bucket].count++] = wait_ms;
 	}
 	for (size_t i = 0; i < GOODPUT_BUCKETS; i++)
