@@ -326,10 +326,9 @@ static enum status read_evaluations(struct pipeline *pipeline, struct store_read
 	for (size_t i = 0; i < lead->stream->series_count && used < EVALUATIONS_MAX; i++) {
 		const struct series_view *series = &lead->stream->series[i];
 		struct collecting one;
-		if (series == lead->series || series_is_derived(series->series_id) || !points_of(series) ||
-			!is_evaluation(series, document))
+		if (series == lead->series || series_is_derived(series->series_id) || !is_evaluation(series, document))
 			continue;
-		used++;
+		used++; /* also where none of its points counts any more: they took their time */
 		TRY(read_series(pipeline, reader, arena, view, lead->stream->name, series, work, &one, err));
 		for (size_t j = 0; j < one.count; j++)
 			collect(out, one.points[j].ts_ms, one.points[j].step, one.points[j].attempt);
