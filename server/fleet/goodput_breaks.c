@@ -84,30 +84,40 @@ static bool is_of_break(const struct goodput_phase *phase)
 	       (phase->bucket == GOODPUT_RESTART || (phase->bucket == GOODPUT_IDLE && phase->cause.len));
 }
 
-static bool is_done_between(const struct goodput_phase *phase, int64_t from_ms, int64_t to_ms)
+static bool is_done_phase(const struct goodput_phase *phase, int64_t from_ms, int64_t to_ms)
 {
 	return phase->is_done && phase->from_ms < to_ms && (phase->to_ms > from_ms || phase->from_ms >= from_ms);
 }
 
-bool goodput_find_done(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms, struct goodput_done *out)
+/* The last step of those that it is to make is printed, or the last that is printed of them. */
+static bool has_made_all(const struct goodput_deriving *d, const struct goodput_point *last)
 {
-	bool is_done = false;
+	int64_t made = last->step + (d->facts->points[0].step == 0);
 
+	return d->facts->declared_steps && made <= d->facts->declared_steps &&
+	       d->facts->declared_steps - made < d->stride;
+}
+
+bool goodput_find_done(
+	const struct goodput_deriving *d, const struct goodput_point *last, int64_t to_ms, struct goodput_done *out)
+{
+	const struct goodput_facts *facts = d->facts;
+
+	*out = (struct goodput_done){.at_ms = to_ms, .until_ms = last->ts_ms};
 	for (size_t i = 0; i < facts->phase_count && facts->phases[i].from_ms < to_ms; i++) {
 		const struct goodput_phase *phase = &facts->phases[i];
-		bool is_broken = phase->to_ms > from_ms && is_of_break(phase);
-		if (is_broken && !is_done)
+		bool is_broken = phase->to_ms > last->ts_ms && is_of_break(phase);
+		if (is_broken && !out->is_told)
 			return false;
-		if (is_broken)
-			out->is_broken_since = true;
-		if (!is_done_between(phase, from_ms, to_ms))
+		out->is_broken_since |= is_broken;
+		if (!is_done_phase(phase, last->ts_ms, to_ms))
 			continue;
-		if (!is_done)
-			*out = (struct goodput_done){.at_ms = goodput_most(phase->from_ms, from_ms)};
+		if (!out->is_told)
+			out->at_ms = goodput_most(phase->from_ms, last->ts_ms);
 		out->until_ms = goodput_least(phase->to_ms, to_ms);
-		is_done = true;
+		out->is_told = true;
 	}
-	return is_done;
+	return out->is_told || has_made_all(d, last);
 }
 
 static size_t first_training(const struct goodput_facts *facts)
@@ -214,7 +224,7 @@ static enum status break_off(struct goodput_deriving *d, const struct goodput_po
 	int64_t step, struct goodput_start *start, struct error *err)
 {
 	struct goodput_done done;
-	bool was_done = goodput_find_done(d->facts, a->ts_ms, b->ts_ms, &done);
+	bool was_done = goodput_find_done(d, a, b->ts_ms, &done);
 	struct goodput_break *broken = add_break(d, was_done ? done.until_ms : a->ts_ms, b->ts_ms, step);
 
 	if (!broken)
@@ -326,8 +336,9 @@ enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms,
 
 	if (d->facts->end != GOODPUT_FAILED && !is_cut)
 		return OK;
+	const struct goodput_facts *facts = d->facts;
 	struct goodput_done done;
-	if (goodput_find_done(d->facts, last_ms, d->end_ms, &done))
+	if (facts->point_count && goodput_find_done(d, &facts->points[facts->point_count - 1], d->end_ms, &done))
 		last_ms = done.until_ms;
 	struct goodput_break *broken = add_break(d, goodput_least(last_ms, d->end_ms), 0, last_step);
 	if (!broken)

@@ -26,8 +26,9 @@ struct goodput_piece {
 	size_t owner; /* REDONE: by which break */
 };
 
-/* A job that was Completed, and went on later. */
+/* A job that had nothing left to do, and went on later. */
 struct goodput_done {
+	bool is_told; /* it was Completed; else it had made all steps that it was to make, and nobody said that it ended */
 	int64_t at_ms, until_ms; /* the last time, if that was more than once */
 	bool is_broken_since; /* before its next step */
 };
@@ -111,8 +112,9 @@ void goodput_find_cuts(struct goodput_deriving *d, const struct goodput_start *s
 enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err);
 
-/* Was it Completed in [from_ms, to_ms), between which lies no step, with nothing that broke it off before? */
-bool goodput_find_done(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms, struct goodput_done *out);
+/* Was it done behind LAST, before to_ms and the step that it made then, if it made one, with nothing that broke it off before? */
+bool goodput_find_done(
+	const struct goodput_deriving *d, const struct goodput_point *last, int64_t to_ms, struct goodput_done *out);
 enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, struct error *err);
 
 /* Is what lies between these two one of them? Asked in the order of time; *AT goes along. */

@@ -269,7 +269,7 @@ enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
 		bool is_across = goodput_is_crossed(facts, &phase, a->ts_ms, b->ts_ms) ||
 				 goodput_is_broken_off(d->out, &broken, a, b);
 		if (is_same_attempt(a, b) && !is_across && goodput_find_wait(d, &mark, a, b, &bucket, &wait_ms) &&
-			!goodput_find_done(facts, a->ts_ms, b->ts_ms, &done))
+			!goodput_find_done(d, a, b->ts_ms, &done))
 			d->waits[bucket].ms[d->waits[bucket].count++] = wait_ms;
 	}
 	for (size_t i = 0; i < GOODPUT_BUCKETS; i++)

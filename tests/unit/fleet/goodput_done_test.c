@@ -194,3 +194,69 @@ TEST(a_completed_job_does_not_stand_until_another_goes_on)
 	CHECK(seconds(&s, GOODPUT_REDONE) == 100 && seconds(&s, GOODPUT_IDLE) == 20);
 	arena_free(s.arena);
 }
+
+/* All steps that its settings declare are made, and nobody said that it ended: what the machines were held for is no loss. */
+TEST(a_job_that_made_all_its_steps_stands_idle_until_it_goes_on)
+{
+	static const struct {
+		int64_t declared, idle_s, stalled_s, restart_s;
+		bool goes_back;
+	} cases[] = {{60, 3670, 0, 0, false}, {61, 0, 3670, 0, false}, {59, 0, 3670, 0, false}, {0, 0, 3670, 0, false},
+		{60, 3670, 0, 0, true}, {61, 0, 0, 3770, true}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		static struct script s;
+		int64_t first = cases[i].goes_back ? 51 : 61;
+		begin_done(&s, GOODPUT_RUNS);
+		s.facts.declared_steps = cases[i].declared;
+		s.facts.mark_count = 2;
+		s.marks[1].step = 50;
+		s.phases[0].to_ms = (4380 + 10 * (80 - first)) * SECOND;
+		add_steps(&s, first == 61 ? 1 : 2, first, 80, 4380, 10);
+		run(&s);
+		CHECK_INT(seconds(&s, GOODPUT_IDLE), cases[i].idle_s);
+		CHECK_INT(seconds(&s, GOODPUT_STALLED), cases[i].stalled_s);
+		CHECK_INT(seconds(&s, GOODPUT_RESTART), cases[i].restart_s);
+		CHECK_INT(seconds(&s, GOODPUT_REDONE), cases[i].goes_back ? 100 : 0);
+		CHECK_INT(s.out.break_count, cases[i].goes_back);
+		arena_free(s.arena);
+	}
+}
+
+TEST(behind_the_last_step_that_is_declared_nothing_is_late)
+{
+	static const struct {
+		enum goodput_end end;
+		int64_t idle_s, stalled_s;
+	} cases[] = {{GOODPUT_RUNS, 3600, 0}, {GOODPUT_STOPPED, 3600, 0}, {GOODPUT_FAILED, 0, 3600}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		static struct script s;
+		begin(&s, cases[i].end);
+		s.facts.declared_steps = 60;
+		add_phase(&s, training(0, LAST_S + 3600));
+		add_steps(&s, 1, 0, 59, 10, 10); /* counted from 0 */
+		run(&s);
+		CHECK_INT(seconds(&s, GOODPUT_IDLE), cases[i].idle_s);
+		CHECK_INT(seconds(&s, GOODPUT_STALLED), cases[i].stalled_s);
+		arena_free(s.arena);
+	}
+}
+
+/* It failed in what came behind the last step: what that took is a restart, as ever. */
+TEST(a_failure_behind_the_last_declared_step_is_a_break)
+{
+	static struct script s;
+	struct goodput_phase failed = phase_of("Failed", "", true, DONE_S, AGAIN_S);
+
+	failed.cause = SPAN("OutOfMemory");
+	begin_done(&s, GOODPUT_COMPLETED);
+	s.facts.declared_steps = 60;
+	add_phase(&s, failed);
+	add_phase(&s, training(AGAIN_S, 4570));
+	add_steps(&s, 1, 61, 80, 4380, 10);
+	run(&s);
+	CHECK(seconds(&s, GOODPUT_RESTART) == (DONE_S - LAST_S) + 50 && s.out.break_count == 1);
+	CHECK(span_equal(s.out.breaks[0].cause, SPAN("OutOfMemory")));
+	arena_free(s.arena);
+}
