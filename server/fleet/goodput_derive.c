@@ -107,8 +107,11 @@ static bool is_stuck(const struct goodput_deriving *d)
 
 	while (last && facts->marks[last - 1].ts_ms > d->end_ms)
 		last--;
-	return last && goodput_is_hang(d, facts->marks[last - 1].bucket,
-			       d->end_ms - facts->marks[last - 1].ts_ms - goodput_time_of(d, d->stride), false);
+	if (!last)
+		return false;
+	const struct goodput_mark *mark = &facts->marks[last - 1];
+	int64_t behind_ms = goodput_time_at_it(facts, mark->ts_ms, d->end_ms);
+	return goodput_is_hang(d, mark->bucket, behind_ms - goodput_time_of(d, d->stride), false);
 }
 
 /* Where the training was told to end: what it takes to stop, once somebody said so, makes no step late. */

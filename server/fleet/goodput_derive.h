@@ -95,6 +95,9 @@ bool goodput_is_crossed(const struct goodput_facts *facts, size_t *phase, int64_
 /* Was an evaluation or a checkpoint printed in (from_ms, to_ms]? Asked in the order of time; *MARK goes along. */
 bool goodput_has_mark(const struct goodput_facts *facts, size_t *mark, int64_t from_ms, int64_t to_ms);
 
+/* How much of it counts as wall clock; what is shorter than any pause is not asked. */
+int64_t goodput_time_at_it(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms);
+
 /* The last evaluation or checkpoint that was printed in (a, b], two points of one attempt, and what lies behind it. No line: false. */
 bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const struct goodput_point *a,
 	const struct goodput_point *b, enum goodput_bucket *bucket, int64_t *wait_ms);

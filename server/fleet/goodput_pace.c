@@ -236,6 +236,18 @@ bool goodput_status_lags(
 
 /* ---- what lies behind a line ---- */
 
+int64_t goodput_time_at_it(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms)
+{
+	int64_t ms = goodput_most(to_ms - from_ms, 0);
+
+	for (size_t i = 0; i < facts->phase_count && ms > MARKED_MS; i++)
+		if (facts->phases[i].is_away)
+			ms -= goodput_most(goodput_least(facts->phases[i].to_ms, to_ms) -
+						   goodput_most(facts->phases[i].from_ms, from_ms),
+				0);
+	return ms;
+}
+
 bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const struct goodput_point *a,
 	const struct goodput_point *b, enum goodput_bucket *bucket, int64_t *wait_ms)
 {
@@ -246,7 +258,8 @@ bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const str
 	while (*mark + 1 < d->facts->mark_count && marks[*mark + 1].ts_ms <= b->ts_ms)
 		++*mark;
 	*bucket = marks[*mark].bucket;
-	*wait_ms = goodput_most(b->ts_ms - goodput_time_of(d, b->step - a->step) - marks[*mark].ts_ms, 0);
+	*wait_ms = goodput_time_at_it(d->facts, marks[*mark].ts_ms, b->ts_ms) - goodput_time_of(d, b->step - a->step);
+	*wait_ms = goodput_most(*wait_ms, 0);
 	return true;
 }
 

@@ -189,6 +189,29 @@ static void run_behind_a_save(struct script *s, int64_t save_s, int64_t silent_s
 }
 
 /* By the same measure: 40 s behind the others' lines allow a quarter of an hour, 999 s allow 1998. */
+/* Put aside for a day behind a save: that day is no part of the wall clock, so nothing hangs, there or at the saves behind it. */
+TEST(a_pause_behind_a_checkpoint_is_no_hang)
+{
+	static struct script s;
+	struct goodput_phase away = {
+		.from_ms = 710 * SECOND, .to_ms = 90710 * SECOND, .bucket = GOODPUT_IDLE, .is_away = true};
+
+	begin(&s, GOODPUT_RUNS);
+	add_phase(&s, training(0, 710));
+	add_phase(&s, away);
+	add_phase(&s, training(90710, 90960));
+	add_steps(&s, 1, 1, 60, 10, 10); /* to 600 */
+	s.marks[s.facts.mark_count++] = (struct goodput_mark){700 * SECOND, GOODPUT_CHECKPOINT, 60};
+	add_steps(&s, 1, 61, 80, 90770, 10); /* to 90960 */
+	CHECK_OK(goodput_derive(&s.facts, s.arena, &s.out, &err));
+	CHECK(seconds(&s, GOODPUT_CHECKPOINT) == 100 + 10 + 50 && seconds(&s, GOODPUT_STALLED) == 0);
+	CHECK(seconds(&s, GOODPUT_PRODUCTIVE) == 800 && s.out.total_ms == 960 * SECOND);
+	s.facts.point_count = 60; /* it has begun again, and made no step yet */
+	CHECK_OK(goodput_derive(&s.facts, s.arena, &s.out, &err));
+	CHECK(seconds(&s, GOODPUT_CHECKPOINT) == 100 + 10 + 250 && seconds(&s, GOODPUT_STALLED) == 0);
+	arena_free(s.arena);
+}
+
 TEST(silence_behind_a_checkpoint_is_a_stall_where_no_save_took_so_long)
 {
 	static const struct {
