@@ -44,6 +44,11 @@ def first_part(kept):
         line(SAVED_S, f"Saved checkpoint to /ckpt/checkpoint-{kept}"), line(SAID_S, "bye")]
 
 
+def announce(server, settings):
+    machines = {"InstanceType": TYPE, "InstanceCount": 1, "VolumeSizeInGB": 30}
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j", "ResourceConfig": machines, "HyperParameters": settings}).status == 201
+
+
 def say(server, job, status, at_s):
     change = {"SecondaryStatus": status} | ({} if at_s is None else {"time_ms": 1000 * (BEGUN_S + at_s)})
     assert server.post(f"/api/v1/jobs/{job}/transitions", json=change).status == 204
@@ -92,6 +97,11 @@ def table():
         [("unknown", 10, 100, stood + HOUR_S, repair_s)], 100 + stood + HOUR_S, ENDED_S + HOUR_S + BACK_S)
     yield ("nobody said how, next step", "untold", LAST + 1, HOUR_S, {"productive": 800, "stalled": 20 + HOUR_S + BOOT_S - STEP_S, "idle": CLOSING_S} | TAIL,
         [], 20 + HOUR_S + BOOT_S - STEP_S, ENDED_S + HOUR_S + NEXT_S)
+    # nobody said anything of it but its end: the day in which it was put aside is no time of its own, and the save explains what is around it
+    yield ("put aside, next step", "put aside", LAST + 1, 30 * HOUR_S, {"productive": 800, "evaluation": 50, "idle": CLOSING_S,
+        "checkpoint": 50 + (SAID_S - SAVED_S) + BOOT_S - STEP_S}, [], 0, SAID_S + NEXT_S)
+    yield ("put aside, back", "put aside", 51, 30 * HOUR_S, broken | {"restart": stood - 10, "idle": CLOSING_S},
+        [("unknown", 10, 100, stood - 10, ENDED_S - MADE_S + 30 * HOUR_S + BOOT_S)], 100 + stood - 10, SAID_S + BACK_S)
 
 
 CASES = list(table())
@@ -100,13 +110,11 @@ CASES = list(table())
 @pytest.mark.parametrize("how, first, later_s, buckets, breaks, lost_s, billed_s", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_a_job_that_is_logged_on(quick, how, first, later_s, buckets, breaks, lost_s, billed_s):
     again_s = ENDED_S + later_s
-    settings = {"max_steps": str(LAST)} if how == "declared" else {}
-    assert quick.post("/api/v1/jobs", json={"TrainingJobName": "j", "ResourceConfig": {"InstanceType": TYPE, "InstanceCount": 1, "VolumeSizeInGB": 30},
-        "HyperParameters": settings}).status == 201
-    if how != "undated":  # else all of it is of the past, and its log says when it was
+    announce(quick, {"max_steps": str(LAST)} if how == "declared" else {})
+    if how not in ("undated", "put aside"):  # else its log says when it was
         say(quick, "j", "Training", 0)
     quick.send("j", first_part(first - 1))
-    if how not in ("declared", "untold"):
+    if how not in ("declared", "untold", "put aside"):
         say(quick, "j", "Completed" if how == "undated" else how, None if how == "undated" else ENDED_S)
         say(quick, "j", "Training", again_s)
     lines = [line(again_s, f"Resuming from checkpoint {first - 1}"), line(again_s, f"max_steps: {FINAL}"), *steps(first, FINAL, again_s + BOOT_S)]
@@ -121,7 +129,7 @@ def test_a_job_that_is_logged_on(quick, how, first, later_s, buckets, breaks, lo
 
 def test_lines_behind_an_end_that_stands_lose_nothing_in_front_of_it(quick):
     """Nobody said that the job goes on: its lines are kept, and what is in front of its end is as it was."""
-    assert quick.post("/api/v1/jobs", json={"TrainingJobName": "j", "ResourceConfig": {"InstanceType": TYPE, "InstanceCount": 1, "VolumeSizeInGB": 30}}).status == 201
+    announce(quick, {})
     say(quick, "j", "Training", 0)
     quick.send("j", first_part(LAST))
     say(quick, "j", "Completed", ENDED_S)
