@@ -6,9 +6,19 @@ enum { GAP_FADES = 64, LATE_MS = 2000, NEAR_SHARE = 8 };
 bool attempts_init(struct attempts *attempts)
 {
 	*attempts = (struct attempts){0};
-	if (!mem_grow((void **)&attempts->starts, 0, &attempts->start_cap, sizeof *attempts->starts))
+	return attempts_add_start(attempts, 0, INT64_MIN);
+}
+
+bool attempts_add_start(struct attempts *attempts, int64_t step, int64_t ms)
+{
+	size_t at = attempts->start_count;
+
+	if (!mem_grow((void **)&attempts->starts, at, &attempts->start_cap, sizeof *attempts->starts) ||
+		!mem_grow((void **)&attempts->opened_ms, at, &attempts->opened_cap, sizeof *attempts->opened_ms))
 		return false;
-	attempts->starts[attempts->start_count++] = 0;
+	attempts->starts[at] = step;
+	attempts->opened_ms[at] = ms;
+	attempts->start_count++;
 	return true;
 }
 
@@ -16,6 +26,7 @@ void attempts_done(struct attempts *attempts)
 {
 	mem_free(attempts->tracks);
 	mem_free(attempts->starts);
+	mem_free(attempts->opened_ms);
 	mem_free(attempts->breaks);
 	*attempts = (struct attempts){0};
 }
@@ -257,11 +268,9 @@ static void take_back_as_epoch(struct attempts *attempts, bool is_again)
 static enum status open_attempt(
 	struct attempts *attempts, const struct raw_step *raw, int64_t step, bool waits_for_epoch, struct error *err)
 {
-	if (!mem_grow(
-		    (void **)&attempts->starts, attempts->start_count, &attempts->start_cap, sizeof *attempts->starts))
+	if (!attempts_add_start(attempts, step, raw->ts_ms))
 		return error_no_memory(err);
 	confirm(attempts);
-	attempts->starts[attempts->start_count++] = step;
 	attempts->trial.is_open = true;
 	attempts->trial.waits_for_epoch = waits_for_epoch;
 	attempts->trial.line = raw->line;
@@ -272,7 +281,7 @@ static enum status open_attempt(
 
 enum status attempts_open_decided(struct attempts *attempts, int64_t step, struct error *err)
 {
-	TRY(open_attempt(attempts, &(struct raw_step){.value = step}, step, false, err));
+	TRY(open_attempt(attempts, &(struct raw_step){.value = step, .ts_ms = INT64_MIN}, step, false, err));
 	attempts->trial.is_open = false;
 	return OK;
 }
@@ -418,12 +427,87 @@ static enum status fall_back(struct attempts *attempts, struct track *track, con
 	return OK;
 }
 
+/* ---- what comes late ---- */
+
+/* Of the attempt before; NULL: nobody knows where that stood. */
+static struct position *position_before(const struct attempts *attempts, struct track *track)
+{
+	struct position *old = track->now.attempt == current(attempts) ? &track->before : &track->now;
+
+	return old->attempt && old->attempt < current(attempts) && !old->is_per_epoch ? old : NULL;
+}
+
+/* The attempt began with this step already, of the same counter. */
+static void move_start(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t step)
+{
+	size_t at = attempts->start_count - 1;
+
+	if (track->now.attempt != current(attempts) || track->now.base + track->now.first != attempts->starts[at] ||
+		step >= attempts->starts[at])
+		return;
+	attempts->starts[at] = step;
+	attempts->opened_ms[at] = raw->ts_ms;
+	attempts->has_moved = true;
+	track->now.first = raw->value;
+}
+
+/* The next step of the newest attempt: its clock was set back. A batch that comes late begins with another one, and goes on with any. */
+static bool is_next(const struct attempts *attempts, const struct track *track, int64_t step)
+{
+	const struct position *now = &track->now;
+	int64_t stride = now->stride > 0 ? now->stride : 1;
+
+	return !attempts->was_late && now->attempt == current(attempts) && step > now->max_step &&
+	       step - now->max_step <= 2 * stride;
+}
+
+static void note_late(struct attempts *attempts, struct position *old, const struct raw_step *raw, int64_t step)
+{
+	size_t at = attempts->start_count - 1;
+
+	old->max_step = step > old->max_step ? step : old->max_step;
+	old->max_ts_ms = raw->ts_ms > old->max_ts_ms ? raw->ts_ms : old->max_ts_ms;
+	while (at && attempts->opened_ms[at] > raw->ts_ms)
+		at--;
+	attempts->late_attempt = (uint32_t)at + 1;
+	attempts->late_line = raw->line + 1;
+}
+
+/* A step from before the newest attempt began, by its time: a batch that was sent again, another file of the stream. */
+static bool is_of_before(struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step)
+{
+	struct position *old = position_before(attempts, track);
+
+	if (raw->ts_ms >= attempts->opened_ms[attempts->start_count - 1] || !old) {
+		attempts->was_late = false;
+		return false;
+	}
+	struct position then = *old;
+	int64_t placed = unroll(&then, raw, true);
+	bool is_behind_all = raw->ts_ms > old->max_ts_ms;
+	if (is_behind_all && placed <= old->max_step)
+		move_start(attempts, track, raw, placed);
+	attempts->was_late = is_behind_all ? placed > old->max_step : !is_next(attempts, track, placed);
+	if (!attempts->was_late)
+		return false;
+	note_late(attempts, old, raw, placed);
+	*step = placed;
+	return true;
+}
+
+uint32_t attempts_of_line(const struct attempts *attempts, uint64_t line)
+{
+	return attempts->late_line == line + 1 ? attempts->late_attempt : current(attempts);
+}
+
 enum status attempts_place(
 	struct attempts *attempts, struct track *track, const struct raw_step *raw, int64_t *step, struct error *err)
 {
 	struct position next = track->now;
 	struct position *now = &track->now;
 
+	if (is_of_before(attempts, track, raw, step))
+		return OK;
 	look_for_break(attempts, now, raw);
 	*step = unroll(&next, raw, now->attempt < current(attempts) || has_hint(attempts, now));
 	if (!attempts->has_step)

@@ -14,7 +14,10 @@
  *                    model's checkpoint, and one line that says a step of its own). Fewer are enough, too, behind a silence
  *                    that is unusually long, when they lead up to the old maximum and on without leaving a step out: a rank
  *                    that is late is late by less, and then the first one goes on from where it was;
- *   a late chunk     log time went back too: nothing happens. Or it passes the old maximum before the five: taken back;
+ *   a late chunk     log time went back too: nothing happens. Or it passes the old maximum before the five: taken back. What bears
+ *                    a time of before the attempt, though it comes behind its beginning, is of the attempt of its time, and decides
+ *                    nothing: where it stands before all that the definition had said then, or is a step that it had not said yet.
+ *                    If neither, it is of the attempt's own beginning, whose later lines came first: that is moved back;
  *   the next epoch   of a per-epoch counter. With an epoch group this is told at once and unrolled. Without one it looks
  *                    like a restart from the very first step, so such a trial stays open until the counter passes its old
  *                    maximum (a restart), or starts over at the same first value from the same maximum (twice in a
@@ -67,9 +70,10 @@ struct track {
 	uint32_t progress; /* points of the trial that advanced */
 	uint64_t count; /* points: the step of a definition that has none */
 	uint64_t seen_at; /* which segment it matched last; not packed, as extractor.segments */
-	bool is_on_trial; /* `before` is where it stood before the trial */
+	bool is_on_trial;
 	struct position now;
-	struct position before;
+	struct position
+		before; /* where it stood before the trial, or, once that is decided, before the attempt; attempt 0: not known */
 };
 
 struct attempts {
@@ -77,8 +81,14 @@ struct attempts {
 	size_t track_count;
 	size_t track_cap;
 	int64_t *starts; /* one an attempt */
+	int64_t *opened_ms; /* the same: the log time of what opened it; INT64_MIN: nobody can come late for it */
 	size_t start_count;
-	size_t start_cap;
+	size_t start_cap, opened_cap;
+	bool has_moved; /* the newest start: its first lines came behind later ones */
+	bool was_late; /* the last step was */
+	uint64_t
+		late_line; /* 1 + the last line whose step was made before the newest attempt, and in which one that was */
+	uint32_t late_attempt;
 	bool has_step; /* any yet */
 	bool has_hint; /* a start-up line, not yet followed by a step */
 	uint64_t hint_line;
@@ -103,6 +113,8 @@ struct attempts {
 
 bool attempts_init(struct attempts *attempts) __attribute__((warn_unused_result));
 void attempts_done(struct attempts *attempts);
+/* ms: as opened_ms. False: there is no memory. */
+bool attempts_add_start(struct attempts *attempts, int64_t step, int64_t ms) __attribute__((warn_unused_result));
 /* Fresh ones behind those that are there, up to `count`. */
 bool attempts_add_tracks(struct attempts *attempts, size_t count) __attribute__((warn_unused_result));
 bool attempts_set_breaks(struct attempts *attempts, const int64_t *at_ms, size_t count, unsigned changes)
@@ -115,9 +127,14 @@ enum status attempts_place(struct attempts *attempts, struct track *track, const
  * taken back. False: there is no such trial.
  */
 bool attempts_refute(struct attempts *attempts);
+/* Where a value of this line belongs. */
+uint32_t attempts_of_line(const struct attempts *attempts, uint64_t line);
 /* One that nobody has to confirm. */
 enum status attempts_open_decided(struct attempts *attempts, int64_t step, struct error *err) MUST_CHECK;
 void attempts_pack(const struct attempts *attempts, struct buf *out);
+/* What was added to that later. */
+void attempts_pack_times(const struct attempts *attempts, struct buf *out);
+void attempts_unpack_times(struct attempts *attempts, struct unpacker *in);
 /* What a state lacks that was written before. */
 enum attempts_form { ATTEMPTS_FIRST, ATTEMPTS_WITH_PLACES, ATTEMPTS_WITH_GAPS };
 enum status attempts_unpack(

@@ -158,11 +158,9 @@ enum status attempts_unpack(struct attempts *attempts, enum attempts_form form, 
 	if (in->has_failed || count == 0 || count > ATTEMPTS_MAX)
 		return error_set(err, ERR_INVALID, "the state of an extractor is damaged: attempts");
 	attempts->start_count = 0; /* one is there from init */
-	for (size_t i = 0; i < count; i++) {
-		if (!mem_grow((void **)&attempts->starts, i, &attempts->start_cap, sizeof *attempts->starts))
+	for (size_t i = 0; i < count; i++)
+		if (!attempts_add_start(attempts, unpack_step(in), INT64_MIN))
 			return error_no_memory(err);
-		attempts->starts[attempts->start_count++] = unpack_step(in);
-	}
 	unpack_trial(in, form, attempts);
 	size_t tracks = unpack_count(in, 1);
 	if (in->has_failed || tracks > SLOTS_MAX)
@@ -172,4 +170,31 @@ enum status attempts_unpack(struct attempts *attempts, enum attempts_form form, 
 	for (size_t i = 0; i < tracks; i++)
 		unpack_track(in, form, &attempts->tracks[i]);
 	return OK;
+}
+
+static bool has_before(const struct track *track)
+{
+	return !track->is_on_trial && track->before.attempt && track->before.attempt < track->now.attempt;
+}
+
+void attempts_pack_times(const struct attempts *attempts, struct buf *out)
+{
+	pack_bool(out, attempts->was_late);
+	for (size_t i = 0; i < attempts->start_count; i++)
+		pack_i64(out, attempts->opened_ms[i]);
+	for (size_t i = 0; i < attempts->track_count; i++) {
+		pack_bool(out, has_before(&attempts->tracks[i]));
+		if (has_before(&attempts->tracks[i]))
+			pack_position(out, &attempts->tracks[i].before);
+	}
+}
+
+void attempts_unpack_times(struct attempts *attempts, struct unpacker *in)
+{
+	attempts->was_late = unpack_bool(in);
+	for (size_t i = 0; i < attempts->start_count; i++)
+		attempts->opened_ms[i] = unpack_i64(in);
+	for (size_t i = 0; i < attempts->track_count && !in->has_failed; i++)
+		if (unpack_bool(in))
+			unpack_position(in, ATTEMPTS_WITH_GAPS, &attempts->tracks[i].before);
 }

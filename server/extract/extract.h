@@ -155,6 +155,8 @@ void extractor_leave_place(struct extractor *extractor);
  * of the line just extracted already say so). To be asked after each line: while an answer waits, no other opens.
  */
 bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32_t *from, uint32_t *to);
+/* True once after the newest attempt turned out to have begun at an earlier step: its first lines came behind later ones. */
+bool extractor_take_move(struct extractor *extractor);
 bool extractor_is_undecided(
 	const struct extractor *extractor); /* an attempt is provisional, or may open in what was sent: do not seal */
 bool extractor_is_on_trial(const struct extractor *extractor); /* the newest attempt may be taken back yet */

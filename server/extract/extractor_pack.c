@@ -22,7 +22,8 @@ enum {
 	VERSION_NAMES_ALONE = 9, /* of what any line is read by, nothing about counters */
 	VERSION_LINES_ALONE = 10, /* points that were sent as such opened no attempts */
 	VERSION_WITHOUT_TOTALS = 11, /* what lines said of the number of the run's steps */
-	VERSION = 12
+	VERSION_WITHOUT_TIMES = 12, /* when attempts began */
+	VERSION = 13
 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
@@ -68,6 +69,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	partials_pack(&extractor->partials, out);
 	sent_pack(&extractor->sent, out);
 	formats_pack_totals(formats, out);
+	attempts_pack_times(&extractor->attempts, out);
 }
 
 static bool is_step(int64_t step)
@@ -291,6 +293,8 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 		sent_unpack(&extractor->sent, in);
 	if (version > VERSION_WITHOUT_TOTALS)
 		formats_unpack_totals(&extractor->formats, in);
+	if (version > VERSION_WITHOUT_TIMES)
+		attempts_unpack_times(&extractor->attempts, in);
 	return in->has_failed ? damaged(err, "prefixes or bars") : OK;
 }
 

@@ -29,6 +29,14 @@ bool extractor_take_revision(struct extractor *extractor, uint64_t *line, uint32
 	return true;
 }
 
+bool extractor_take_move(struct extractor *extractor)
+{
+	bool has_moved = extractor->attempts.has_moved;
+
+	extractor->attempts.has_moved = false;
+	return has_moved;
+}
+
 bool extractor_is_undecided(const struct extractor *extractor)
 {
 	return extractor->attempts.trial.is_open || extractor->sent.fallen.is_there;

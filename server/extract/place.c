@@ -240,7 +240,7 @@ static bool release_waiting(struct run *run, enum ending ending)
 			continue;
 		if (goes && ending == ENDING_WITH_STEP) {
 			held.point.step = run->format->step.step;
-			held.point.attempt = extractor_attempt(extractor);
+			held.point.attempt = attempts_of_line(&extractor->attempts, run->line->number);
 			held.lacks_step = held.is_counted = false;
 			held.mark.has_step = true;
 			held.mark.step = run->format->step.raw;
@@ -358,7 +358,7 @@ static bool give_point(struct run *run, const struct found *found)
 	else if (found->step >= 0 && found->step < UINT32_MAX - 1)
 		point.in_epoch = (uint32_t)found->step + 1;
 	track->count++;
-	point.attempt = extractor_attempt(extractor);
+	point.attempt = attempts_of_line(&extractor->attempts, run->line->number);
 	return definition_of(run, found)->is_step_only || give(run, found, &point, !found->has_step && !seen);
 }
 

@@ -24,12 +24,23 @@ struct pair {
 
 /* ---- what is kept ---- */
 
+/* In the order of steps, the lowest ones: lines may come late. */
 static void keep(struct continuity_side *side, int64_t step, double value)
 {
-	if (side->count && side->prints[side->count - 1].step == step)
-		side->prints[side->count - 1].value = value; /* it was printed once more */
-	else if (side->count < CONTINUITY_WINDOW)
-		side->prints[side->count++] = (struct continuity_print){step, value};
+	struct continuity_print *prints = side->prints;
+	size_t at = side->count;
+
+	while (at && prints[at - 1].step > step)
+		at--;
+	if (at && prints[at - 1].step == step) {
+		prints[at - 1].value = value; /* it was printed once more */
+		return;
+	}
+	if (at == CONTINUITY_WINDOW)
+		return;
+	side->count += side->count < CONTINUITY_WINDOW;
+	memmove(&prints[at + 1], &prints[at], (side->count - 1 - at) * sizeof *prints);
+	prints[at] = (struct continuity_print){step, value};
 }
 
 void continuity_add_before(struct continuity_series *series, int64_t first_step, int64_t step, double value)

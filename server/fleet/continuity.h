@@ -26,7 +26,7 @@ struct continuity_print {
 };
 
 /* One series around one restart. Zeroes: nothing yet. */
-struct continuity_side {
+struct continuity_side { /* in the order of steps */
 	struct continuity_print prints[CONTINUITY_WINDOW];
 	size_t count;
 };

@@ -68,17 +68,9 @@ static bool is_kept_without(const struct lr_watch *watch, const struct lr_schedu
 
 /* The fewest that hold, halved each time and never one by one: a step may be a count of tokens, and billions left out. The ranges of
  * neighbours overlap, so what holds for all of them together holds for one, though a rate jumps. */
-static bool is_kept(
-	struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print, int64_t to_step)
+static int64_t find_fewest(const struct lr_watch *watch, const struct lr_schedule *schedule,
+	const struct lr_print *print, int64_t to_step, int64_t least, int64_t most)
 {
-	if (print->attempt != watch->attempt)
-		watch->skipped = 0;
-	watch->attempt = print->attempt;
-	int64_t most = lr_schedule_skips(schedule, print->step), least = watch->skipped;
-	if (most < least)
-		most = least;
-	if (!is_kept_without(watch, schedule, print, to_step, least, most))
-		return false;
 	while (least < most) {
 		int64_t middle = least + (most - least) / 2;
 		if (is_kept_without(watch, schedule, print, to_step, least, middle))
@@ -86,7 +78,53 @@ static bool is_kept(
 		else
 			least = middle + 1;
 	}
-	watch->skipped = least;
+	return least;
+}
+
+/* The most, in the same way. */
+static int64_t find_most(const struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print,
+	int64_t to_step, int64_t least, int64_t most)
+{
+	while (least < most) {
+		int64_t middle = most - (most - least) / 2;
+		if (is_kept_without(watch, schedule, print, to_step, middle, most))
+			least = middle;
+		else
+			most = middle - 1;
+	}
+	return least;
+}
+
+/* From one print to the next no more steps are left out than were tried: a rate that falls may stand still, but does not rise. */
+static int64_t most_left_out(
+	const struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print, int64_t to_step)
+{
+	int64_t most = lr_schedule_skips(schedule, print->step), tried;
+
+	if (!watch->has_kept || __builtin_sub_overflow(to_step, watch->kept_step, &tried))
+		return most;
+	return most - watch->most_skipped > tried ? watch->most_skipped + tried : most;
+}
+
+/* What comes late, from before the newest, says nothing of those that follow it. */
+static bool is_kept(
+	struct lr_watch *watch, const struct lr_schedule *schedule, const struct lr_print *print, int64_t to_step)
+{
+	if (print->attempt != watch->attempt) {
+		watch->skipped = watch->most_skipped = 0;
+		watch->has_kept = false;
+	}
+	watch->attempt = print->attempt;
+	if (watch->has_kept && print->step < watch->kept_step)
+		return is_kept_without(watch, schedule, print, to_step, 0, watch->most_skipped);
+	int64_t least = watch->skipped, most = most_left_out(watch, schedule, print, to_step);
+	most = most < least ? least : most;
+	if (!is_kept_without(watch, schedule, print, to_step, least, most))
+		return false;
+	watch->skipped = find_fewest(watch, schedule, print, to_step, least, most);
+	watch->most_skipped = find_most(watch, schedule, print, to_step, watch->skipped, most);
+	watch->kept_step = print->step;
+	watch->has_kept = true;
 	return true;
 }
 

@@ -22,7 +22,10 @@ struct lr_watch {
 	unsigned digits; /* the most that any print had; up to 4 */
 	unsigned places; /* behind the point, the most that any print had; up to 9; 0: there was none but zeros */
 	uint32_t attempt; /* of the newest print */
-	int64_t skipped; /* steps that this attempt left out, as its rates show: they do not come back */
+	int64_t skipped,
+		most_skipped; /* steps that this attempt left out, as its rates show, at least and at most: they do not come back */
+	int64_t kept_step; /* of the newest print that was the declared rate, in this attempt */
+	bool has_kept;
 	bool is_line_read; /* of its first print: lr_watch_read */
 	bool is_of_bar; /* its lines say no step */
 	bool is_loose, was_loose; /* the bar's steps are not those of the prints: in this attempt, in any */

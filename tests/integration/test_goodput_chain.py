@@ -1,5 +1,7 @@
 """What a job's end has lost once another job goes on: the steps made again and the time until the next step, in every sum, and once."""
 
+import time
+
 import pytest
 
 from smserver import wait_until
@@ -274,6 +276,84 @@ def test_a_deleted_job_keeps_its_breaks_where_it_keeps_its_hours(quick):
     assert quick.delete("/api/v1/jobs/a?purge=true").status == 204
     assert of_days() == before
     assert quick.get("/api/v1/jobs/a").status == 404
+
+
+DAY_S = 86400
+
+
+def chain_of_three(server, at_s):
+    """a makes 100 steps, b goes on from 70 and makes 50, c goes on from 100 and makes 50: 150 steps are of use, 30 of a and 20 of b are made again."""
+    put_prices(server, {"instance": "ml.p5.48xlarge", "per_hour": PRICE})
+    first = Script("a", at_s, 2)
+    first.begin()
+    first.train(100)
+    first.end(uploading_s=0, status="Failed", FailureReason="AlgorithmError: x")
+    second = Script("b", first.t + 600, 2, step=70, continues="a")
+    second.begin()
+    second.train(50)
+    second.end(uploading_s=0, status="Failed", FailureReason="AlgorithmError: y")
+    third = begun_again("c", second, 100, 50, "b")
+    for job in (first, second, third):
+        job.tell(server)
+    wait_until(lambda: [(stored(server, job) or [0])[1:] for job in "abc"] == [(70, 30), (30, 20), (50, 0)], what="the time of all three")
+
+
+def of_fleet(server, at_s):
+    """Steps of use and made again by the days' node-hours, the cost and the lost cost; and what /fleet says of the last 30 days."""
+    day = [time.strftime("%Y-%m-%d", time.gmtime(at_s + n * DAY_S)) for n in range(2)]
+    days, last = server.get(f"/api/v1/goodput?from={day[0]}&to={day[1]}").body, server.get("/api/v1/fleet").body["last_30_days"]
+    steps = [round(days["buckets"][bucket]["node_hours"] * HOUR_S / 20, 3) for bucket in ("productive", "redone")]
+    assert (last["goodput"], last["cost"], last["lost_cost"]) == tuple(pytest.approx(days[key]) for key in ("goodput", "cost", "lost_cost"))
+    return (*steps, round(days["cost"], 6), round(days["lost_cost"], 6), [(one["count"], one["lost_steps"]) for one in days["causes"]])
+
+
+def of_run(server, job):
+    run = server.get(f"/api/v1/jobs/{job}/run").body
+    return [row["TrainingJobName"] for row in run["jobs"]], run.get("left_out"), run["goodput"]["lost_steps"]
+
+
+def test_what_a_deletion_changes_of_a_run_and_of_the_fleet(quick):
+    """As docs/goodput.md has it: the days keep all of what was deleted. Whoever was gone on with by a deleted job has lost nothing to it; so steps that both
+    made are of use in both, until the job is restored."""
+    at_s = int(time.time()) // DAY_S * DAY_S - 2 * DAY_S
+    chain_of_three(quick, at_s)
+
+    def lost(steps):
+        return steps * 20 / HOUR_S * PRICE
+    cost = (3 * 120 + (100 + 50 + 50) * 10 + 60) * 2 / HOUR_S * PRICE  # first_step, steps, and c's uploading
+    whole = (150, 50, pytest.approx(cost), pytest.approx(lost(50)), [(2, 50)])
+    runs = {job: (["a", "b", "c"], None, 50) for job in "abc"}
+    deleted = {
+        "a": (whole, {"b": (["b", "c"], "a", 20), "c": (["b", "c"], "a", 20)}),
+        "b": ((180, 20, whole[2], pytest.approx(lost(20)), [(2, 20)]), {"a": (["a"], None, None), "c": (["c"], "b", 0)}),
+        "c": ((170, 30, whole[2], pytest.approx(lost(30)), [(2, 30)]), {"a": (["a", "b"], None, 30), "b": (["a", "b"], None, 30)}),
+    }
+
+    def is_so(fleet, of_runs):
+        wait_for(lambda: of_fleet(quick, at_s), fleet)
+        wait_for(lambda: {job: of_run(quick, job) for job in of_runs}, of_runs)
+    is_so(whole, runs)
+    for job, (fleet, of_runs) in deleted.items():
+        assert quick.delete(f"/api/v1/jobs/{job}").status == 204
+        is_so(fleet, of_runs)
+        quick.restart()
+        is_so(fleet, of_runs)
+        assert quick.post(f"/api/v1/jobs/{job}/restore").status == 200
+        is_so(whole, runs)
+
+
+def test_a_job_that_comes_back_under_another_name_is_gone_on_with_by_nobody(quick):
+    """A late line has made a job of its name: the others go on with that one. Put right by their tag, all is as it was."""
+    at_s = int(time.time()) // DAY_S * DAY_S - 2 * DAY_S
+    chain_of_three(quick, at_s)
+    whole = of_fleet(quick, at_s)
+    assert quick.delete("/api/v1/jobs/a").status == 204
+    quick.send("a", "a line that came late")
+    assert quick.post("/api/v1/jobs/a/restore").body["TrainingJobName"] == "a-2"
+    wait_for(lambda: (of_run(quick, "a-2"), of_run(quick, "b")[0]), ((["a-2"], None, None), ["a", "b", "c"]))
+    assert quick.patch("/api/v1/jobs/b", json={"tags": {"continues": "a-2"}}).status == 200
+    wait_for(lambda: of_run(quick, "c"), (["a-2", "b", "c"], None, 50))
+    wait_for(lambda: of_fleet(quick, at_s)[:2], whole[:2])
 
 
 @pytest.mark.parametrize("status, later_s, lost", [("Failed", 600, 50), ("Stopped", 600, 50), ("Failed", -900, 50), ("Completed", 600, 0), ("Failed", -1200, 0)],

@@ -253,9 +253,9 @@ static enum status write_cost(struct api *api, struct store_reader *reader, stru
 	const struct job_goodput *job, struct error *err)
 {
 	const struct goodput_row *row = &job->row;
-	struct job_scale scale;
+	double tokens_per_step;
 
-	TRY(goodput_read_scale(api->options.pipeline, reader, arena, &job->job, &scale, err));
+	TRY(goodput_read_tokens_per_step(api->options.pipeline, reader, arena, &job->job, &tokens_per_step, err));
 	json_key(w, "cost");
 	json_object(w);
 	json_put_span(w, "currency", row->currency);
@@ -273,7 +273,7 @@ static enum status write_cost(struct api *api, struct store_reader *reader, stru
 	if (job->facts.is_spot)
 		api_put_cost(w, "spot_saving", row->spot_saving);
 	put_each(w, "per_step", row->cost, (double)row->steps);
-	put_each(w, "per_million_tokens", row->cost, scale.tokens_per_step * (double)row->steps / 1e6);
+	put_each(w, "per_million_tokens", row->cost, tokens_per_step * (double)row->steps / 1e6);
 	json_object_end(w);
 	return OK;
 }

@@ -51,7 +51,7 @@ static enum status read_job(struct api_worker *worker, struct arena *arena, cons
 	struct summary_row *rows;
 	struct job_counts counts;
 	struct goodput_row goodput;
-	struct job_scale scale;
+	double devices;
 	size_t count;
 
 	*is_there = false;
@@ -60,10 +60,10 @@ static enum status read_job(struct api_worker *worker, struct arena *arena, cons
 	const struct summary_row *throughput = find_throughput(rows, count);
 	if (!throughput || goodput.nodes <= 0)
 		return OK;
-	TRY(goodput_read_scale(worker->api->options.pipeline, worker->reader, arena, row, &scale, err));
+	TRY(goodput_read_devices(worker->api->options.pipeline, worker->reader, arena, row, &devices, err));
 	*is_there = true;
 	*out = (struct scaled){
-		goodput.instance, throughput->unit, goodput.nodes, summary_mean(&throughput->summary), scale.devices};
+		goodput.instance, throughput->unit, goodput.nodes, summary_mean(&throughput->summary), devices};
 	return OK;
 }
 

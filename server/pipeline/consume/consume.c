@@ -219,6 +219,21 @@ static enum status let_go_before(struct pipeline *pipeline, struct stream_state 
 	return is_any ? held_release(pipeline, stream, false, err) : OK;
 }
 
+/* Of an attempt that is over: it is kept, and nothing is looked for in it any more. */
+static enum status consume_point_of_before(
+	struct stream_state *stream, struct series_state *series, const struct point *point, struct error *err)
+{
+	uint64_t ordinal;
+	const int64_t *starts;
+	size_t count = extractor_attempt_starts(stream->extractor, &starts);
+	struct summary before = series->summary;
+
+	TRY(keep_point(series, point, &ordinal, err));
+	if (point_is_superseded(point, starts, count))
+		series->summary = before;
+	return OK;
+}
+
 static enum status take_found(struct pipeline *pipeline, struct stream_state *stream,
 	const struct definitions *definitions, uint32_t attempt_before, const struct extracted_list *found,
 	int64_t arrival_ms, struct error *err)
@@ -240,6 +255,10 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 			TRY(consume_see_told(pipeline, stream, definitions, one, series, arrival_ms, &is_taken, err));
 		if (is_taken)
 			continue;
+		if (one->point.attempt < extractor_attempt(stream->extractor)) { /* it comes late */
+			TRY(consume_point_of_before(stream, series, &one->point, err));
+			continue;
+		}
 		bool is_there = consume_is_told_there(stream, one, series, arrival_ms);
 		if (!one->lacks_step && !is_there)
 			TRY(consume_see_step(stream, definitions, one, series, arrival_ms, err));
@@ -251,7 +270,8 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	}
 	if (derive_has_step(stream->derive))
 		TRY(consume_derived(pipeline, stream, arrival_ms, err));
-	if (!consume_revised(stream) && extractor_attempt(stream->extractor) != attempt_before)
+	bool has_moved = extractor_take_move(stream->extractor);
+	if (!consume_revised(stream) && (has_moved || extractor_attempt(stream->extractor) != attempt_before))
 		for (size_t i = 0; i < stream->series_count; i++)
 			consume_rebuild_summary(stream, stream->series[i]);
 	if (!stream->said)

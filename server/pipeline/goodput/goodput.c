@@ -7,6 +7,7 @@
 #include "model/incident.h"
 #include "pipeline/life/pools.h"
 #include "read/charts/derivation.h"
+#include "read/charts/run_inputs.h"
 #include "state/audit.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
@@ -167,13 +168,24 @@ void goodput_put_unpriced(struct json_writer *w, struct span types)
 
 /* ---- one job ---- */
 
-enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct job_scale *out, struct error *err)
+enum status goodput_read_devices(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *out, struct error *err)
 {
 	struct inputs *inputs;
 
 	TRY(derivation_read_inputs(pipeline, reader, arena, row, &inputs, err));
-	*out = (struct job_scale){inputs->items[INPUT_TOKENS_PER_STEP].value, inputs->items[INPUT_DEVICES].value};
+	*out = inputs->items[INPUT_DEVICES].value;
+	return OK;
+}
+
+enum status goodput_read_tokens_per_step(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *out, struct error *err)
+{
+	static const enum input wanted[] = {INPUT_TOKENS_PER_STEP};
+	struct inputs *inputs;
+
+	TRY(run_inputs_read(pipeline, reader, arena, row, wanted, 1, &inputs, err));
+	*out = inputs->items[INPUT_TOKENS_PER_STEP].value;
 	return OK;
 }
 

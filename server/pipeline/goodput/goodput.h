@@ -98,12 +98,11 @@ enum status goodput_account(
 	struct job_goodput *job, const struct price_list *prices, struct arena *arena, struct error *err) MUST_CHECK;
 
 /* As its settings say; 0: not known. */
-struct job_scale {
-	double tokens_per_step; /* over all devices */
-	double devices;
-};
-enum status goodput_read_scale(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_row *row, struct job_scale *out, struct error *err) MUST_CHECK;
+enum status goodput_read_devices(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *out, struct error *err) MUST_CHECK;
+/* Over all devices; where its own do not say it, as those of the nearest job before it in its run. */
+enum status goodput_read_tokens_per_step(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, double *out, struct error *err) MUST_CHECK;
 
 /* Types with spaces between them as "unpriced_types": an array. */
 void goodput_put_unpriced(struct json_writer *w, struct span types);

@@ -6,7 +6,7 @@
 #include "pipeline/life/life.h"
 #include "pipeline/life/life_sign.h"
 #include "read/charts/points_walk.h"
-#include "read/logs/merge.h"
+#include "read/logs/first_line.h"
 #include "read/view.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
@@ -14,11 +14,7 @@
 #include "store/told.h"
 
 enum {
-	LOOK_LINES =
-		64, /* at a time; of one stream they have the order in which they came, and not that of their own times */
-	LOOK_ROUNDS = 16,
 	HALTS_MAX = 32, /* the newest: some scripts state the same one each minute, for weeks */
-	LOOK_BYTES = 4 << 20,
 };
 
 /* ---- what was stated ---- */
@@ -127,32 +123,13 @@ static enum status begin_look(struct look *look, struct span job, struct error *
 
 static enum status find_line(const struct look *look, const struct halt *halt, int64_t *found_ms, struct error *err)
 {
-	struct log_place after = {halt->from_ms, UINT32_MAX, UINT64_MAX}; /* what was printed just then is of before */
-	struct merge merge = {.job = look->view.row.name,
-		.stream = SPAN(""),
+	const struct first_line_range range = {.job = look->view.row.name,
 		.streams = look->streams,
 		.stream_count = look->stream_count,
-		.after = &after,
-		.limit = LOOK_LINES,
-		.max_bytes = LOOK_BYTES};
-	bool has_more = look->stream_count > 0;
+		.after_ms = halt->from_ms, /* what was printed just then is of before */
+		.to_ms = halt->to_ms};
 
-	for (int i = 0; i < LOOK_ROUNDS && has_more && *found_ms == INT64_MAX && after.ts_ms <= halt->to_ms; i++) {
-		AUTO(arena) own = arena_new();
-		struct merged_line *lines;
-		size_t count;
-		if (!own)
-			return error_no_memory(err);
-		TRY(merge_read_lines(look->pipeline, look->reader, own, &merge, &lines, &count, &has_more, err));
-		for (size_t j = 0; j < count; j++) {
-			int64_t ts_ms = lines[j].line.ts_ms;
-			after = lines[j].place;
-			if (ts_ms > halt->from_ms && ts_ms <= halt->to_ms && ts_ms < *found_ms)
-				*found_ms = ts_ms;
-		}
-		has_more = has_more && count;
-	}
-	return OK;
+	return look->stream_count ? first_line_find(look->pipeline, look->reader, &range, found_ms, err) : OK;
 }
 
 struct point_look {

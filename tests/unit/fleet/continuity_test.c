@@ -211,3 +211,27 @@ TEST(what_was_before_a_bad_restart_is_before_what_goes_on_from_in_front_of_it)
 	free(bad);
 	free(now);
 }
+
+/* Ten of them, before and behind, come behind those of later steps; what has no room is what is farthest from the restart. */
+TEST(prints_that_come_late_are_compared_where_they_belong)
+{
+	struct continuity_series *loss = new_series();
+	before(loss, 61, 1, 60, 2);
+	before(loss, 61, 71, 80, 2);
+	before(loss, 61, 61, 70, 2);
+	after(loss, 71, 100, 2);
+	after(loss, 61, 70, 2);
+	struct continuity c = judge(loss);
+	CHECK_INT(c.first_step, 61);
+	CHECK_INT(c.overlap_steps, 20);
+	CHECK_INT(c.verdict, CONTINUITY_CONTINUED);
+	free(loss);
+
+	loss = new_series();
+	after(loss, 101, 100 + CONTINUITY_WINDOW, 2);
+	after(loss, 91, 100, 2);
+	CHECK_INT(loss->after.count, CONTINUITY_WINDOW);
+	CHECK_INT(loss->after.prints[0].step, 91);
+	CHECK_INT(loss->after.prints[CONTINUITY_WINDOW - 1].step, 90 + CONTINUITY_WINDOW);
+	free(loss);
+}
