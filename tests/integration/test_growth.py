@@ -13,6 +13,7 @@ from smserver import Server, wait_until
 FEW, MANY = 500, 4000
 A_STREAM = 500
 MOST = 1.6 * MANY / FEW  # the square is 64
+RULES = 400
 TIMES, ROUNDS = 3, 5
 
 
@@ -68,3 +69,20 @@ def add_rules(server, first, end):
     for number in range(first, end):
         rule = {"name": f"rule-{number}", "expression": f"loss > {100 + number} for 5 points", "query": "tag.team=nobody"}
         assert server.post("/api/v1/rules", json=rule).status == 201
+
+
+def test_rules_ask_once_which_metric_is_the_loss(make_server):
+    """A name of a role is answered by one series of the stream: to find it all are looked at, for each point once and not for each rule."""
+    server = make_server("--max-rules", str(RULES + 1))  # and the default one
+    steps = iter(range(10**6))
+
+    def send():
+        text = "".join(f"step {step} train_loss {2 + step % 7 / 10}\n" for step in [next(steps) for _ in range(50)])
+        assert server.post("/api/v1/logs?job=watched&stream=algo-1", text).status == 200
+        server.wait_for_extraction()
+
+    add_rules(server, 0, 1)
+    one = spent_s(server, send)
+    add_rules(server, 1, RULES)
+    many = spent_s(server, send)
+    assert many / one < 4, (one, many)
