@@ -295,6 +295,7 @@ static void set_needs_summary(struct stream_state *stream, struct series_state *
 {
 	pthread_mutex_lock(&stream->mutex);
 	series->needs_summary = needs;
+	stream->has_unsummed = stream->has_unsummed || needs;
 	pthread_mutex_unlock(&stream->mutex);
 }
 
@@ -354,10 +355,21 @@ static enum status resum_series(struct pipeline *pipeline, struct store_reader *
 	return status;
 }
 
+static bool take_unsummed(struct stream_state *stream)
+{
+	pthread_mutex_lock(&stream->mutex);
+	bool has_unsummed = stream->has_unsummed;
+	stream->has_unsummed = false; /* before its series are looked at: one that needs it meanwhile says so anew */
+	pthread_mutex_unlock(&stream->mutex);
+	return has_unsummed;
+}
+
 static void resum_stream(struct pipeline *pipeline, struct store_reader *reader, struct stream_state *stream)
 {
 	struct error err;
 
+	if (!take_unsummed(stream))
+		return;
 	for (size_t i = 0;; i++) {
 		pthread_mutex_lock(&stream->mutex);
 		bool is_end = i >= stream->series_count;
