@@ -37,8 +37,9 @@ static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
 		atomic_fetch_add(&pipeline->figures.duplicate_pushes, result->duplicate_pushes);
 		atomic_fetch_add(&pipeline->figures.cut_lines, ingest->batch->cut_lines);
 	}
+	struct batch *batch = ingest->batch->is_senders ? NULL : ingest->batch;
 	ingest->done(ingest->context, result);
-	batch_free(ingest->batch);
+	batch_free(batch);
 	mem_free(ingest);
 }
 
