@@ -84,9 +84,16 @@ static bool is_of_break(const struct goodput_phase *phase)
 	       (phase->bucket == GOODPUT_RESTART || (phase->bucket == GOODPUT_IDLE && phase->cause.len));
 }
 
-static bool is_done_phase(const struct goodput_phase *phase, int64_t from_ms, int64_t to_ms)
+/* Completed, unless it was said to have ended otherwise since: that is how it ended. */
+static bool is_done_phase(const struct goodput_facts *facts, size_t at, int64_t from_ms, int64_t to_ms)
 {
-	return phase->is_done && phase->from_ms < to_ms && (phase->to_ms > from_ms || phase->from_ms >= from_ms);
+	const struct goodput_phase *phase = &facts->phases[at];
+
+	if (!phase->is_done || phase->from_ms >= to_ms || (phase->to_ms <= from_ms && phase->from_ms < from_ms))
+		return false;
+	while (at < facts->phase_count && facts->phases[at].is_done)
+		at++;
+	return at == facts->phase_count || facts->phases[at].bucket != GOODPUT_IDLE;
 }
 
 /* The last step of those that it is to make is printed, or the last that is printed of them. */
@@ -110,7 +117,7 @@ bool goodput_find_done(
 		if (is_broken && !out->is_told)
 			return false;
 		out->is_broken_since |= is_broken;
-		if (!is_done_phase(phase, last->ts_ms, to_ms))
+		if (!is_done_phase(facts, i, last->ts_ms, to_ms))
 			continue;
 		if (!out->is_told)
 			out->at_ms = goodput_most(phase->from_ms, last->ts_ms);

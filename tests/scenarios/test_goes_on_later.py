@@ -44,9 +44,9 @@ def first_part(kept):
         line(SAVED_S, f"Saved checkpoint to /ckpt/checkpoint-{kept}"), line(SAID_S, "bye")]
 
 
-def announce(server, settings):
+def announce(server, settings, job="j"):
     machines = {"InstanceType": TYPE, "InstanceCount": 1, "VolumeSizeInGB": 30}
-    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j", "ResourceConfig": machines, "HyperParameters": settings}).status == 201
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "ResourceConfig": machines, "HyperParameters": settings}).status == 201
 
 
 def say(server, job, status, at_s):
@@ -125,6 +125,24 @@ def test_a_job_that_is_logged_on(quick, how, first, later_s, buckets, breaks, lo
     row = quick.get("/api/v1/jobs/j").body
     wait_until(lambda: quick.get("/api/v1/jobs/j").body["cost"] == pytest.approx(billed_s / 100), what="the cost in its row")
     assert row["TrainingJobStatus"] == "Completed"
+
+
+def test_a_start_up_behind_an_end(quick):
+    """Of a job that is Completed it is that of a start; where it Failed after all it is a restart, as is all from the last step on."""
+    for job, ends in (("done", [("Completed", ENDED_S)]), ("failed", [("Completed", ENDED_S), ("Failed", ENDED_S + 60)])):
+        announce(quick, {}, job)
+        say(quick, job, "Training", 0)
+        quick.send(job, first_part(LAST))
+        for status, at_s in [*ends, ("Starting", ENDED_S + HOUR_S), ("Downloading", ENDED_S + HOUR_S + 30), ("Training", ENDED_S + HOUR_S + 40)]:
+            say(quick, job, status, at_s)
+        quick.send(job, steps(LAST + 1, FINAL, ENDED_S + HOUR_S + 40 + BOOT_S))
+        say(quick, job, "Completed", ENDED_S + HOUR_S + 40 + NEXT_S)
+    well = ({"launch": 30, "data": 10, "first_step": BOOT_S - STEP_S, "productive": 800, "idle": 20 + HOUR_S + CLOSING_S} | TAIL, [], 0, ENDED_S + 10 + NEXT_S)
+    wait_until(lambda: facts(quick, "done") == well, what=f"{well}, not {facts(quick, 'done')}")
+    stood = ENDED_S - MADE_S + 40 + BOOT_S - STEP_S
+    broken = ({"productive": 800, "restart": stood, "idle": HOUR_S + CLOSING_S},
+        [("unknown", 0, 0, stood + HOUR_S, ENDED_S - MADE_S + HOUR_S + 40 + BOOT_S)], stood - 30, ENDED_S + 10 + NEXT_S)
+    wait_until(lambda: facts(quick, "failed") == broken, what=f"{broken}, not {facts(quick, 'failed')}")
 
 
 def test_lines_behind_an_end_that_stands_lose_nothing_in_front_of_it(quick):

@@ -17,10 +17,15 @@ static void begin_done(struct script *s, enum goodput_end end)
 }
 
 /* Each second of the first part is what it was before the job went on. */
-static void check_first_part(const struct script *s)
+static void check_first_part_of(const struct script *s, int64_t stalled_s)
 {
 	CHECK(seconds(s, GOODPUT_EVALUATION) == 50 && seconds(s, GOODPUT_CHECKPOINT) == 50);
-	CHECK(seconds(s, GOODPUT_STALLED) == 0);
+	CHECK_INT(seconds(s, GOODPUT_STALLED), stalled_s);
+}
+
+static void check_first_part(const struct script *s)
+{
+	check_first_part_of(s, 0);
 }
 
 TEST(a_completed_job_that_goes_on_with_the_next_step_lost_nothing)
@@ -63,15 +68,17 @@ TEST(what_breaks_a_job_off_behind_its_completion_is_a_restart_from_when_it_went_
 {
 	static const struct {
 		const char *status;
-		int64_t idle_s, restart_s;
-	} cases[] = {{"Restarting", 0, 40 + 50}, {"Interrupted", 0, 40 + 50}, {"Failed", 40, 50}};
+		int64_t trained_s, idle_s, restart_s;
+	} cases[] = {{"Restarting", 0, 0, 40 + 50}, {"Interrupted", 0, 0, 40 + 50}, {"Failed", 10, 30, 10 + 50}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		static struct script s;
-		struct goodput_phase broken = phase_of(cases[i].status, "", false, AGAIN_S, AGAIN_S + 40);
+		int64_t off_s = AGAIN_S + cases[i].trained_s;
+		struct goodput_phase broken = phase_of(cases[i].status, "", false, off_s, AGAIN_S + 40);
 		broken.cause = SPAN("unknown");
 		begin_done(&s, GOODPUT_COMPLETED);
 		add_phase(&s, phase_of("Completed", "", true, DONE_S, AGAIN_S));
+		add_phase(&s, training(AGAIN_S, off_s));
 		add_phase(&s, broken);
 		add_phase(&s, training(AGAIN_S + 40, 4610));
 		add_steps(&s, 1, 61, 80, 4420, 10); /* to 4610 */
@@ -83,6 +90,29 @@ TEST(what_breaks_a_job_off_behind_its_completion_is_a_restart_from_when_it_went_
 		CHECK_INT(s.out.breaks[0].restart_ms, 90 * SECOND);
 		arena_free(s.arena);
 	}
+}
+
+/* Its tracker says that it is done, and its scheduler a minute later that it failed. */
+TEST(a_job_that_failed_after_all_was_not_done)
+{
+	static struct script s;
+	struct goodput_phase failed = phase_of("Failed", "", true, DONE_S + 60, DONE_S + 60);
+
+	begin_done(&s, GOODPUT_FAILED);
+	add_phase(&s, phase_of("Completed", "", true, DONE_S, DONE_S + 60));
+	add_phase(&s, failed);
+	run(&s);
+	check_first_part_of(&s, 20);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].from_ms == LAST_S * SECOND);
+	s.phases[2].to_ms = AGAIN_S * SECOND; /* and goes on */
+	s.phases[2].cause = SPAN("OutOfMemory");
+	s.facts.end = GOODPUT_COMPLETED;
+	add_phase(&s, training(AGAIN_S, 4570));
+	add_steps(&s, 1, 61, 80, 4380, 10);
+	run(&s);
+	CHECK(seconds(&s, GOODPUT_RESTART) == (DONE_S - LAST_S) + 50 && s.out.break_count == 1);
+	CHECK(s.out.breaks[0].from_ms == LAST_S * SECOND && span_equal(s.out.breaks[0].cause, SPAN("OutOfMemory")));
+	arena_free(s.arena);
 }
 
 /* A real failure: all from the last step to the first one is its restart, though the job was Completed before it went on. */

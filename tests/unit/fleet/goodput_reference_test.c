@@ -182,6 +182,14 @@ static bool breaks_off(const struct goodput_phase *phase)
 	return phase->from_ms < phase->to_ms && !phase->is_training && phase->bucket == GOODPUT_RESTART;
 }
 
+static bool ends_otherwise(const struct goodput_facts *f, size_t p)
+{
+	for (p++; p < f->phase_count; p++)
+		if (!f->phases[p].is_done)
+			return f->phases[p].bucket == GOODPUT_IDLE;
+	return false;
+}
+
 /* When it was Completed behind one step and before what came next, with nothing that broke it off in front of that. -1: it was not. */
 static int64_t done_at(const struct goodput_facts *f, int64_t from_ms, int64_t to_ms, bool *is_broken_since)
 {
@@ -195,7 +203,7 @@ static int64_t done_at(const struct goodput_facts *f, int64_t from_ms, int64_t t
 		if (breaks_off(phase) && phase->to_ms > from_ms && at < 0)
 			return -1;
 		*is_broken_since |= breaks_off(phase) && phase->to_ms > from_ms;
-		if (phase->is_done && at < 0)
+		if (phase->is_done && at < 0 && !ends_otherwise(f, p))
 			at = phase->from_ms > from_ms ? phase->from_ms : from_ms;
 	}
 	return at;
