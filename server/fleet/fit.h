@@ -1,9 +1,10 @@
 /*
  * Job: how many bytes of a device's memory a training takes, by published formulas. Weights, gradients and optimizer: Rajbhandari et al.,
  *      "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models" (2020), section 3; activations of a transformer: Korthikanti
- *      et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), table 2, and equation 5 of interleaved pipelines. Shards within a
- *      group: Zhang et al., "MiCS: Near-linear Scaling for Training Gigantic Model on Public Cloud" (2022), section 3.1. A second copy of the
- *      parameters: Wang et al., "ZeRO++: Extremely Efficient Collective Communication for Giant Model Training" (2023), section 3.2. What is not known is NaN.
+ *      et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), table 2 and section 4.2.3. Shards within a group:
+ *      Zhang et al., "MiCS: Near-linear Scaling for Training Gigantic Model on Public Cloud" (2022), section 3.1. A second copy of the
+ *      parameters: Wang et al., "ZeRO++: Extremely Efficient Collective Communication for Giant Model Training" (2023), section 3.2.
+ *      What is not known is NaN.
  * Ownership: values. Threads: any. Pure.
  */
 #pragma once

@@ -204,7 +204,7 @@ def test_an_optimizer_that_keeps_something_else_than_adam(shared_server, name):
 @pytest.mark.parametrize("settings, bytes_each", [({"mixed_precision": "no"}, (4, 4, 8)), ({"mixed_precision": "no", "torch_dtype": "bfloat16"}, (2, 2, 4)), ({"precision": 32}, (4, 4, 8)),
     ({"precision": 16}, (2, 2, 12)), ({"mixed_precision": "PURE", "precision": "amp_bf16"}, (2, 2, 12)), ({"mixed_precision": "fp8"}, (None, None, None)),
     ({"mixed_precision": "bf16", "torch_dtype": "float32"}, (2, 2, 12)), ({"fp16": {"enabled": "auto"}}, (None, None, None)),
-    ({"bfloat16_enabled": "True", "fp16_enabled": "False"}, (2, 2, 12))])
+    ({"mixed_precision": "None"}, (None, None, None)), ({"bfloat16_enabled": "True", "fp16_enabled": "False"}, (2, 2, 12))])
 def test_how_wide_each_is(shared_server, settings, bytes_each):
     got, _ = asked(shared_server, settings)
     assert tuple(got["inputs"][name] for name in ("bytes_of_a_parameter", "bytes_of_a_gradient", "bytes_of_optimizer")) == bytes_each

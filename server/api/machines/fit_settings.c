@@ -182,7 +182,7 @@ static bool says_bits(const struct advice_setting *setting, const char *bits)
 }
 
 /* Nothing is in 32 bits: Lightning's "16-true", torchtune's recipes, a model loaded in 16 bits where accelerate mixes nothing. */
-static bool is_whole_16(const struct advice_facts *facts, const struct advice_setting *mixed)
+static bool is_whole_16(const struct advice_facts *facts, bool mixes_nothing)
 {
 	static const char *const named[FIT_NAMES_MAX] = {"precision"};
 	static const char *const kept[FIT_NAMES_MAX] = {"torch_dtype", "dtype"};
@@ -190,7 +190,7 @@ static bool is_whole_16(const struct advice_facts *facts, const struct advice_se
 	bool is_kept = fit_says(fit_find(facts, kept), "16");
 
 	return fit_says(fit_find(facts, named), "16-true") ||
-	       (is_kept && ((mixed && fit_is_off(mixed)) || fit_says(fit_find(facts, recipe), "torchtune")));
+	       (is_kept && (mixes_nothing || fit_says(fit_find(facts, recipe), "torchtune")));
 }
 
 static void read_precision(const struct advice_facts *facts, struct fit_setup *f)
@@ -204,7 +204,8 @@ static void read_precision(const struct advice_facts *facts, struct fit_setup *f
 	static const char *const wide[FIT_NAMES_MAX] = {"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32",
 		"grad_accum_dtype", "accumulate_grad_in_fp32"};
 	const struct advice_setting *setting, *mixed = fit_find(facts, mixes);
-	bool is_32_bit = mixed && fit_is_off(mixed), is_wide = false;
+	bool mixes_nothing = mixed && span_equal_fold(span_trim(mixed->text), SPAN("no")); /* None: nobody says it */
+	bool is_32_bit = mixes_nothing, is_wide = false;
 
 	setting = fit_find(facts, automatic); /* axolotl's "auto" is on where a device has it */
 	f->is_16_bit = setting && span_equal_fold(span_trim(setting->text), SPAN("auto"));
@@ -217,7 +218,7 @@ static void read_precision(const struct advice_facts *facts, struct fit_setup *f
 	}
 	for (size_t at = 0; (setting = fit_find_next(facts, wide, &at));)
 		is_wide |= fit_is_on(setting) || fit_says(setting, "32");
-	bool is_known = f->is_16_bit || is_32_bit, is_whole = !is_mixed && is_whole_16(facts, mixed);
+	bool is_known = f->is_16_bit || is_32_bit, is_whole = !is_mixed && is_whole_16(facts, mixes_nothing);
 	f->parameter_bytes = is_known ? (f->is_16_bit ? 2 : 4) : NAN;
 	f->gradient_bytes = f->is_16_bit && is_wide ? 4 : f->parameter_bytes;
 	f->optimizer_bytes = is_known && fit_is_adam(facts) ? (is_whole ? 4 : f->is_16_bit ? 12 : 8) : NAN;
