@@ -1,6 +1,7 @@
 """Lines that come out of order: a shipper that sends an older batch again behind a newer one, two files of one stream, a batch of before a restart
 that comes behind it. What each comes to is worked out here by the times that the lines bear."""
 
+import json
 import time
 
 import pytest
@@ -41,6 +42,23 @@ def test_a_batch_of_before_a_restart_that_comes_behind_it(quick, made):
     assert columns["x"] == list(range(1, 41))
 
 
+def test_a_checkpoint_of_a_late_batch_is_one_of_before_the_restart(quick):
+    """Saved at step 24, told behind the restart from step 10."""
+    run, up_s = Run(quick), 30 * STEP_S + PAUSE_S
+    run.train(1, 20, 0)
+    run.train(11, 20, up_s)
+    run.train(21, 24, 20 * STEP_S)
+    run.say(24 * STEP_S + 1, "Saved checkpoint to /ckpt/checkpoint-24")
+    run.train(25, 30, 24 * STEP_S)
+    run.say(up_s + 10 * STEP_S + 1, "Saved checkpoint to /ckpt/checkpoint-20")
+    run.train(21, 40, up_s + 10 * STEP_S)
+    quick.wait_for_extraction()
+    rows = wait_until(lambda: len(found := quick.get("/api/v1/jobs/j/checkpoints").body["checkpoints"]) == 2 and found, what="the checkpoints")
+    assert sorted((row["step"], row["attempt"]) for row in rows) == [(20, 2), (24, 1)]
+    restart, = quick.get("/api/v1/jobs/j/continuity").body["restarts"]
+    assert (restart["newest_checkpoint_step"], restart["checkpoint_step"], restart["from_step"]) == (24, None, 10)
+
+
 def test_every_second_batch_is_late(quick):
     """Of ten steps each, ten later than they were made: over a restart from step 25 of 40, too."""
     run, up_s = Run(quick), 40 * STEP_S + PAUSE_S
@@ -50,6 +68,19 @@ def test_every_second_batch_is_late(quick):
     run.train(21, 30, 20 * STEP_S)
     for first in (46, 36):
         run.train(first, first + 9, up_s + (first - 26) * STEP_S)
+    run.end(up_s + 30 * STEP_S)
+    run.comes_to(productive=(25 + 30) * STEP_S, redone=15 * STEP_S, restart=PAUSE_S)
+    assert breaks(run) == [(40, 25, 15, 15 * STEP_S)] and attempts(run) == 2
+    assert restarts(run) == [(2, 26, 25, 15, "continued")]
+
+
+def test_records_of_one_body_go_back_by_minutes(quick):
+    """The same as NDJSON, whose times are beside the lines: one body, and every tenth record goes back by twenty minutes, or on by as much."""
+    run, up_s = Run(quick), 40 * STEP_S + PAUSE_S
+    batches = [(11, 0), (1, 0), (31, 0), (26, up_s - 25 * STEP_S), (21, 0), (46, up_s - 25 * STEP_S), (36, up_s - 25 * STEP_S)]
+    records = [{"ts": (run.at_s + before_s + step * STEP_S) * 1000, "line": f"step {step} loss: 2.5"} for first, before_s in batches for step in range(first, first + 10)]
+    body = "".join(json.dumps(record) + "\n" for record in records)
+    assert quick.post("/api/v1/logs?job=j&stream=algo-1", body, content_type="application/x-ndjson").body["accepted"] == 70
     run.end(up_s + 30 * STEP_S)
     run.comes_to(productive=(25 + 30) * STEP_S, redone=15 * STEP_S, restart=PAUSE_S)
     assert breaks(run) == [(40, 25, 15, 15 * STEP_S)] and attempts(run) == 2
