@@ -2,6 +2,7 @@
 that comes behind it. What each comes to is worked out here by the times that the lines bear."""
 
 import json
+import random
 import time
 
 import pytest
@@ -131,6 +132,48 @@ def test_a_restart_whose_first_batch_comes_behind_steps_that_go_on(quick, is_sta
         run.comes_to(productive=40 * STEP_S, stalled=PAUSE_S + 10 * STEP_S)
         assert breaks(run) == []
     assert attempts(run) == (2 if is_stated else 1)
+
+
+def made_up(chance):
+    """Batches of (step, seconds), and (last step, from step, lost steps) of each restart."""
+    batches, broken, step, at_s = [], [], 0, 0
+    size, stretches = chance.choice([5, 10]), [chance.randint(25, 60) for _ in range(chance.randint(1, 3))] + [chance.randint(45, 70)]
+    for number, steps in enumerate(stretches):
+        if number:
+            back = chance.randint(5, min(40, step - 1))
+            broken.append((step, step - back, back))
+            step, at_s = step - back, at_s + chance.choice([600, 1200])
+        made = [(step + n, at_s + n * STEP_S) for n in range(1, steps + 1)]
+        step, at_s = made[-1]
+        batches += [made[at:at + size] for at in range(0, steps, size)]
+    return batches, broken
+
+
+def shuffled(batches, chance):
+    """Some change places with the next one."""
+    order, at = list(batches), 0
+    while at + 1 < len(order):
+        if chance.random() < 0.3:
+            order[at:at + 2] = order[at + 1], order[at]
+            at += 1
+        at += 1
+    return order
+
+
+def test_stated_restarts_are_the_same_in_whatever_order_batches_come(quick):
+    for seed in range(20):
+        chance = random.Random(seed)
+        batches, broken = made_up(chance)
+        run = Run(quick, f"j{seed}")
+        for before, behind in zip(batches, batches[1:]):
+            if behind[0][0] <= before[-1][0]:
+                run.state("Restarting", before[-1][1] + 10)
+                run.state("Training", behind[0][1] - STEP_S)
+        for batch in shuffled(batches, chance):
+            run.print(*batch)
+        run.end(batches[-1][-1][1])
+        wanted = [(last, from_step, lost, lost * STEP_S) for last, from_step, lost in broken]
+        wait_until(lambda: breaks(run) == wanted, what=f"{wanted} of seed {seed}; it is {breaks(run)}")
 
 
 # ---- when it trained again behind a status ----
