@@ -65,7 +65,8 @@ void rule_write_fields(const struct rule *rule, struct json_writer *w);
 struct rule_set;
 struct rule_set *rule_set_ref(struct rule_set *set);
 void rule_set_unref(struct rule_set *set);
-/* A row that this program cannot read is left out, and told in the log. version: tells one set from another. */
+/* A row that this program cannot read is left out, and told in the log. version: tells one set from another.
+ * rows: in the order of their ids, as they are read. */
 enum status rule_set_new(struct rule_set **out, const struct rule_row *rows, size_t count, uint64_t version,
 	struct error *err) MUST_CHECK;
 uint64_t rule_set_version(const struct rule_set *set);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *const day_names[] = {"sun", "mon", "tue", "wed", "thu", "fri", "sat"};
 enum { DAYS = 7, ALL_DAYS = 127, MINUTES = 60 };
@@ -484,10 +485,14 @@ const struct rule *rule_set_get(const struct rule_set *set, size_t i)
 	return &set->rules[i];
 }
 
+static int by_id(const void *id, const void *rule)
+{
+	int64_t left = *(const int64_t *)id, right = ((const struct rule *)rule)->rule_id;
+
+	return (left > right) - (left < right);
+}
+
 const struct rule *rule_set_find(const struct rule_set *set, int64_t rule_id)
 {
-	for (size_t i = 0; i < set->count; i++)
-		if (set->rules[i].rule_id == rule_id)
-			return &set->rules[i];
-	return NULL;
+	return set->count ? bsearch(&rule_id, set->rules, set->count, sizeof *set->rules, by_id) : NULL;
 }

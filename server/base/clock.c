@@ -30,7 +30,12 @@ int64_t clock_thread_ns(void)
 
 struct timespec clock_deadline(int64_t from_now_ms)
 {
-	int64_t at_ns = clock_mono_ns() + from_now_ms * 1000000;
+	return clock_deadline_ns(from_now_ms * 1000000);
+}
+
+struct timespec clock_deadline_ns(int64_t from_now_ns)
+{
+	int64_t at_ns = clock_mono_ns() + from_now_ns;
 
 	return (struct timespec){.tv_sec = (time_t)(at_ns / 1000000000), .tv_nsec = (long)(at_ns % 1000000000)};
 }

@@ -18,6 +18,7 @@ struct queue {
 	size_t bytes;
 	size_t max_items;
 	size_t max_bytes;
+	size_t gathered; /* somebody waits for so many items in the bounded lane; 0: nobody */
 	bool is_closed;
 };
 
@@ -84,7 +85,8 @@ static enum status push(
 		queue->items++;
 		queue->bytes += item->bytes;
 	}
-	pthread_cond_signal(&queue->filled);
+	if (!is_bounded || queue->items >= queue->gathered)
+		pthread_cond_signal(&queue->filled);
 	return OK;
 }
 
@@ -137,6 +139,20 @@ struct queue_item *queue_pop(struct queue *queue, int64_t timeout_ms)
 					: pthread_cond_timedwait(&queue->filled, &queue->mutex, &deadline);
 	pthread_mutex_unlock(&queue->mutex);
 	return item;
+}
+
+size_t queue_gather(struct queue *queue, size_t items, int64_t timeout_ns)
+{
+	struct timespec deadline = clock_deadline_ns(timeout_ns);
+
+	pthread_mutex_lock(&queue->mutex);
+	queue->gathered = items;
+	for (int result = 0; queue->items < items && !queue->control.first && !queue->is_closed && result == 0;)
+		result = pthread_cond_timedwait(&queue->filled, &queue->mutex, &deadline);
+	queue->gathered = 0;
+	size_t count = queue->items;
+	pthread_mutex_unlock(&queue->mutex);
+	return count;
 }
 
 void queue_close(struct queue *queue)

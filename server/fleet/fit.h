@@ -1,7 +1,9 @@
 /*
  * Job: how many bytes of a device's memory a training takes, by published formulas. Weights, gradients and optimizer: Rajbhandari et al.,
  *      "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models" (2020), section 3; activations of a transformer: Korthikanti
- *      et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), table 2. What is not known is NaN.
+ *      et al., "Reducing Activation Recomputation in Large Transformer Models" (2022), table 2, and equation 5 of interleaved pipelines. Shards within a
+ *      group: Zhang et al., "MiCS: Near-linear Scaling for Training Gigantic Model on Public Cloud" (2022), section 3.1. A second copy of the
+ *      parameters: Wang et al., "ZeRO++: Extremely Efficient Collective Communication for Giant Model Training" (2023), section 3.2. What is not known is NaN.
  * Ownership: values. Threads: any. Pure.
  */
 #pragma once
@@ -16,10 +18,15 @@ struct fit_setup {
 	double tensor, pipeline, context, data; /* degrees */
 	bool has_groups_of_data; /* a copy's ranks are of data parallelism alone; else those of context parallelism divide, too */
 	double replicas; /* whole copies that data parallelism keeps of what it shards: 1, unless shards stay within a group */
+	double group; /* ranks that what is sharded stays within, each of their groups a whole copy; 0: all that replicas leave */
+	double second_group; /* ranks that share a second copy of the parameters, kept beside the shards of stage 3; 0: there is none */
+	double second_bytes; /* of a parameter in it */
 	double parameter_bytes, gradient_bytes,
 		optimizer_bytes; /* of one parameter: 2, 2, 12 in mixed precision with Adam */
 	int zero_stage; /* 0 to 3 */
 	enum fit_recompute recompute;
+	double recomputed_share; /* of the layers, with full recomputation: 1, unless only some are */
+	double virtual_stages; /* of an interleaved pipeline, on each device; 1: it is none */
 	bool is_sequence_parallel;
 	bool has_flash_attention; /* the scores of attention are not kept */
 	bool is_16_bit; /* activations; the formulas are of these alone */

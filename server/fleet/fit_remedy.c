@@ -23,9 +23,10 @@ static bool change(struct fit_setup *f, enum fit_change change, double ranks_per
 		f->recompute = FIT_RECOMPUTE_SELECTIVE;
 		return true;
 	case FIT_FULL_RECOMPUTATION:
-		if (f->recompute == FIT_RECOMPUTE_FULL)
+		if (f->recompute == FIT_RECOMPUTE_FULL && f->recomputed_share == 1)
 			return false;
 		f->recompute = FIT_RECOMPUTE_FULL;
+		f->recomputed_share = 1;
 		return true;
 	case FIT_SEQUENCE_PARALLEL:
 		if (f->is_sequence_parallel || f->tensor == 1 || f->recompute == FIT_RECOMPUTE_FULL)
@@ -36,8 +37,9 @@ static bool change(struct fit_setup *f, enum fit_change change, double ranks_per
 		return fit_shards(f) > 1 && ++f->zero_stage <= 3;
 	case FIT_DOUBLE_TENSOR:
 		f->tensor *= 2;
-		f->data /= 2;
-		return f->tensor <= ranks_per_node && fit_has_whole_copies(f) && fmod(f->heads, f->tensor) == 0;
+		f->data /= 2; /* what a group within a node is then, nobody says */
+		return f->group == 0 && f->tensor <= ranks_per_node && fit_has_whole_copies(f) &&
+		       fmod(f->heads, f->tensor) == 0;
 	default:
 		return false;
 	}

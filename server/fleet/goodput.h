@@ -46,6 +46,7 @@ struct goodput_phase {
 	int64_t from_ms, to_ms;
 	bool is_training; /* the steps decide */
 	bool is_away; /* the job was put aside: no part of its wall clock */
+	bool is_done; /* it is Completed: what goes on behind that was not broken off */
 	enum goodput_bucket bucket; /* if not */
 	struct span cause; /* of a restart, where it says so: "spot interruption"; "" */
 };
@@ -92,6 +93,7 @@ struct goodput_facts {
 	const struct goodput_mark *marks;
 	size_t mark_count;
 	int64_t stride; /* steps between two that are printed; 0: that of the points */
+	int64_t declared_steps; /* how many it is to make; 0: nobody says */
 	bool made_no_step; /* it has a log, and no line of it is of a step, as those of who goes on with it are */
 	int64_t printed_ms; /* from when on lines say that steps were made, maybe of more than the points; 0: none do */
 	enum goodput_end end;

@@ -77,10 +77,47 @@ static struct span cause_of(const struct goodput_facts *facts, int64_t from_ms, 
 	return SPAN("");
 }
 
+/* A cause of a start-up is why machines are waited for. */
 static bool is_of_break(const struct goodput_phase *phase)
 {
 	return !phase->is_training && !phase->is_away && phase->to_ms > phase->from_ms &&
-	       (phase->bucket == GOODPUT_RESTART || phase->cause.len);
+	       (phase->bucket == GOODPUT_RESTART || (phase->bucket == GOODPUT_IDLE && phase->cause.len));
+}
+
+static bool is_done_phase(const struct goodput_phase *phase, int64_t from_ms, int64_t to_ms)
+{
+	return phase->is_done && phase->from_ms < to_ms && (phase->to_ms > from_ms || phase->from_ms >= from_ms);
+}
+
+/* The last step of those that it is to make is printed, or the last that is printed of them. */
+static bool has_made_all(const struct goodput_deriving *d, const struct goodput_point *last)
+{
+	int64_t made = last->step + (d->facts->points[0].step == 0);
+
+	return d->facts->declared_steps && made <= d->facts->declared_steps &&
+	       d->facts->declared_steps - made < d->stride;
+}
+
+bool goodput_find_done(
+	const struct goodput_deriving *d, const struct goodput_point *last, int64_t to_ms, struct goodput_done *out)
+{
+	const struct goodput_facts *facts = d->facts;
+
+	*out = (struct goodput_done){.at_ms = to_ms, .until_ms = last->ts_ms};
+	for (size_t i = 0; i < facts->phase_count && facts->phases[i].from_ms < to_ms; i++) {
+		const struct goodput_phase *phase = &facts->phases[i];
+		bool is_broken = phase->to_ms > last->ts_ms && is_of_break(phase);
+		if (is_broken && !out->is_told)
+			return false;
+		out->is_broken_since |= is_broken;
+		if (!is_done_phase(phase, last->ts_ms, to_ms))
+			continue;
+		if (!out->is_told)
+			out->at_ms = goodput_most(phase->from_ms, last->ts_ms);
+		out->until_ms = goodput_least(phase->to_ms, to_ms);
+		out->is_told = true;
+	}
+	return out->is_told || has_made_all(d, last);
 }
 
 static size_t first_training(const struct goodput_facts *facts)
@@ -143,6 +180,12 @@ static bool is_printed_before(const struct goodput_facts *facts, int64_t ms)
 	return facts->printed_ms && facts->printed_ms < ms;
 }
 
+/* A step was printed while these statuses stood, and the break is that one's. */
+static bool is_known_break(const struct goodput *out, int64_t begun_ms)
+{
+	return out->break_count && out->breaks[out->break_count - 1].to_ms > begun_ms;
+}
+
 /*
  * Restarts that no printed step follows, or none precedes: [from_ms, to_ms) has no step. Before the first one nothing was lost, if lines
  * have no others; behind the last one it is not known until another job has gone on.
@@ -153,20 +196,25 @@ enum status goodput_add_silent_breaks(
 	bool is_known = step < 0 || d->facts->next.from_step != INT64_MAX; /* else the end's break has them */
 	int64_t lost_steps = (d->facts->point_count && is_known) || d->facts->made_no_step ? 0 : -1;
 	size_t first = first_training(d->facts); /* before it a cause is why machines were waited for */
+	struct goodput_break *broken = NULL;
 	bool was_restart = false;
+	int64_t begun_ms = 0;
 
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
 		bool is_restart = is_of_break(phase) && (phase->bucket == GOODPUT_RESTART || i > first);
-		if (is_restart && !was_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms) {
-			struct goodput_break *broken = add_break(d, phase->from_ms, 0, step);
+		bool is_within = is_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms;
+		broken = is_restart ? broken : NULL;
+		begun_ms = was_restart ? begun_ms : phase->from_ms;
+		was_restart = is_restart;
+		if (is_within && !broken && !is_known_break(d->out, begun_ms)) {
+			broken = add_break(d, phase->from_ms, 0, step);
 			if (!broken)
 				return error_no_memory(err);
 			broken->lost_steps = step < 0 && is_printed_before(d->facts, phase->from_ms) ? -1 : lost_steps;
 		}
-		if (is_restart && phase->from_ms >= from_ms && phase->from_ms < to_ms && i + 1 < d->facts->phase_count)
-			d->out->breaks[d->out->break_count - 1].to_ms = phase->to_ms;
-		was_restart = is_restart;
+		if (is_within && broken && i + 1 < d->facts->phase_count)
+			broken->to_ms = phase->to_ms;
 	}
 	return OK;
 }
@@ -175,7 +223,9 @@ enum status goodput_add_silent_breaks(
 static enum status break_off(struct goodput_deriving *d, const struct goodput_point *a, const struct goodput_point *b,
 	int64_t step, struct goodput_start *start, struct error *err)
 {
-	struct goodput_break *broken = add_break(d, a->ts_ms, b->ts_ms, step);
+	struct goodput_done done;
+	bool was_done = goodput_find_done(d, a, b->ts_ms, &done);
+	struct goodput_break *broken = add_break(d, was_done ? done.until_ms : a->ts_ms, b->ts_ms, step);
 
 	if (!broken)
 		return error_no_memory(err);
@@ -276,7 +326,7 @@ bool goodput_is_broken_off(
 {
 	while (*at < out->break_count && out->breaks[*at].from_ms < a->ts_ms)
 		++*at;
-	return *at < out->break_count && out->breaks[*at].from_ms == a->ts_ms && out->breaks[*at].to_ms == b->ts_ms;
+	return *at < out->break_count && out->breaks[*at].from_ms <= b->ts_ms && out->breaks[*at].to_ms == b->ts_ms;
 }
 
 enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms, int64_t last_step, struct error *err)
@@ -286,6 +336,10 @@ enum status goodput_find_last_break(struct goodput_deriving *d, int64_t last_ms,
 
 	if (d->facts->end != GOODPUT_FAILED && !is_cut)
 		return OK;
+	const struct goodput_facts *facts = d->facts;
+	struct goodput_done done;
+	if (facts->point_count && goodput_find_done(d, &facts->points[facts->point_count - 1], d->end_ms, &done))
+		last_ms = done.until_ms;
 	struct goodput_break *broken = add_break(d, goodput_least(last_ms, d->end_ms), 0, last_step);
 	if (!broken)
 		return error_no_memory(err);
@@ -311,6 +365,8 @@ void goodput_count_next(struct goodput_deriving *d)
 		return;
 	struct goodput_break *last = &d->out->breaks[d->last_break];
 	last->to_ms = goodput_most(next->step_ms, last->from_ms);
+	if (d->facts->end == GOODPUT_COMPLETED)
+		return;
 	last->restart_ms = next->work_ms - last->from_ms - next->silent_ms;
 	for (size_t i = 0; i < d->last_break; i++)
 		if (d->out->breaks[i].from_ms >= last->from_ms)

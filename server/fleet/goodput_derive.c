@@ -87,6 +87,18 @@ static enum status add_gap(struct goodput_deriving *d, int64_t from_ms, const st
 	return add_work(d, b->ts_ms - work_ms, b->ts_ms, from_step, steps, err);
 }
 
+/* Behind the last step of a job that is done. */
+static enum status add_done(struct goodput_deriving *d, int64_t last_ms, int64_t done_ms, struct error *err)
+{
+	return add_marked(d, last_ms, done_ms, done_ms, GOODPUT_IDLE, false, err);
+}
+
+/* What a part that has made no step yet takes. */
+static enum goodput_bucket gone_on_in(const struct goodput_done *done)
+{
+	return done->is_broken_since ? GOODPUT_RESTART : GOODPUT_FIRST_STEP;
+}
+
 /* Behind its last line: does the next step stay away longer than what the line says takes? */
 static bool is_stuck(const struct goodput_deriving *d)
 {
@@ -95,8 +107,11 @@ static bool is_stuck(const struct goodput_deriving *d)
 
 	while (last && facts->marks[last - 1].ts_ms > d->end_ms)
 		last--;
-	return last && goodput_is_hang(d, facts->marks[last - 1].bucket,
-			       d->end_ms - facts->marks[last - 1].ts_ms - goodput_time_of(d, d->stride), false);
+	if (!last)
+		return false;
+	const struct goodput_mark *mark = &facts->marks[last - 1];
+	int64_t behind_ms = goodput_time_at_it(facts, mark->ts_ms, d->end_ms);
+	return goodput_is_hang(d, mark->bucket, behind_ms - goodput_time_of(d, d->stride), false);
 }
 
 /* Where the training was told to end: what it takes to stop, once somebody said so, makes no step late. */
@@ -112,11 +127,19 @@ static int64_t told_to_end_ms(const struct goodput_deriving *d, int64_t last_ms)
 }
 
 /* Behind the last step. */
-static enum status add_rest(struct goodput_deriving *d, int64_t last_ms, struct error *err)
+static enum status add_rest(struct goodput_deriving *d, const struct goodput_point *last, struct error *err)
 {
-	int64_t taken_ms = told_to_end_ms(d, last_ms) - last_ms, expected_ms = goodput_time_of(d, d->stride);
+	int64_t last_ms = last->ts_ms, taken_ms = told_to_end_ms(d, last_ms) - last_ms,
+		expected_ms = goodput_time_of(d, d->stride);
 	bool late = d->out->step_ms > 0 && goodput_is_late(d->out->step_ms, taken_ms, d->stride);
+	struct goodput_done done;
 
+	if (goodput_find_done(d, last, d->end_ms, &done) && (done.is_told || d->facts->end != GOODPUT_FAILED)) {
+		bool is_over = d->facts->end == GOODPUT_COMPLETED && !done.is_broken_since;
+		TRY(add_done(d, last_ms, done.at_ms, err));
+		return is_over ? add_done(d, done.at_ms, d->end_ms, err)
+			       : add_piece(d, d->end_ms, gone_on_in(&done), NO_BREAK, err);
+	}
 	for (size_t i = 0; i < d->facts->phase_count; i++) {
 		const struct goodput_phase *phase = &d->facts->phases[i];
 		if (phase->is_training || phase->bucket != GOODPUT_RESTART || phase->to_ms <= last_ms ||
@@ -133,6 +156,34 @@ static enum status add_rest(struct goodput_deriving *d, int64_t last_ms, struct 
 	}
 	bool is_stall = d->facts->end == GOODPUT_FAILED || (d->facts->end == GOODPUT_STOPPED && late);
 	return add_marked(d, last_ms, d->end_ms, d->end_ms, is_stall ? GOODPUT_STALLED : GOODPUT_IDLE, false, err);
+}
+
+/* What was done has nothing left to train until it goes on. In time only what was told makes a difference: the very step that was made when
+ * it ended, and what begins at once. */
+static bool is_done_between(const struct goodput_deriving *d, const struct goodput_point *a,
+	const struct goodput_point *b, bool is_late, bool is_told_late, struct goodput_done *out)
+{
+	if (!goodput_find_done(d, a, b->ts_ms, out) || (!out->is_told && (!is_late || is_told_late)))
+		return false;
+	out->is_broken_since |= is_told_late;
+	return true;
+}
+
+/* Between two printed steps; is_gap: there is more than steps, and what is printed between them; is_told_late: a status that lags says so. */
+static enum status add_between(struct goodput_deriving *d, const struct goodput_point *a, const struct goodput_point *b,
+	int64_t from_step, bool is_gap, bool is_told_late, struct error *err)
+{
+	int64_t steps = goodput_most(b->step - from_step, 0), taken_ms = b->ts_ms - a->ts_ms;
+	bool is_late = d->out->step_ms <= 0 || goodput_is_late(d->out->step_ms, taken_ms, steps);
+	struct goodput_done done;
+
+	if (!(is_late || is_gap) || !is_done_between(d, a, b, is_late, is_told_late, &done))
+		return is_gap ? add_gap(d, a->ts_ms, b, from_step, GOODPUT_RESTART, err)
+			      : add_interval(d, a, b, from_step, err);
+	int64_t work_ms = goodput_least(taken_ms, goodput_time_of(d, steps));
+	int64_t done_ms = !is_late ? a->ts_ms : done.is_told ? done.at_ms : b->ts_ms - work_ms;
+	TRY(add_done(d, a->ts_ms, done_ms, err));
+	return add_gap(d, done_ms, b, from_step, gone_on_in(&done), err);
 }
 
 /* The wall clock as if all of it were training. */
@@ -154,13 +205,12 @@ static enum status cut_points(struct goodput_deriving *d, struct error *err)
 			goodput_find_cuts(d, ++start);
 			step = start->from_step;
 		}
-		if (is_start || is_crossing || goodput_is_broken_off(d->out, &broken, a, b))
-			TRY(add_gap(d, a->ts_ms, b, step, GOODPUT_RESTART, err));
-		else
-			TRY(add_interval(d, a, b, step, err));
+		bool is_broken = goodput_is_broken_off(d->out, &broken, a, b);
+		bool is_gap = is_start || is_crossing || is_broken;
+		TRY(add_between(d, a, b, step, is_gap, is_broken && !is_start, err));
 		step = is_start ? b->step : goodput_most(step, b->step);
 	}
-	return add_rest(d, points[d->facts->point_count - 1].ts_ms, err);
+	return add_rest(d, &points[d->facts->point_count - 1], err);
 }
 
 /* ---- the statuses over the pieces ---- */

@@ -26,6 +26,13 @@ struct goodput_piece {
 	size_t owner; /* REDONE: by which break */
 };
 
+/* A job that had nothing left to do, and went on later. */
+struct goodput_done {
+	bool is_told; /* it was Completed; else it had made all steps that it was to make, and nobody said that it ended */
+	int64_t at_ms, until_ms; /* the last time, if that was more than once */
+	bool is_broken_since; /* before its next step */
+};
+
 /* How long it took from such a line to the steps behind it, without their own time; sorted. */
 struct goodput_waits {
 	int64_t *ms;
@@ -88,6 +95,9 @@ bool goodput_is_crossed(const struct goodput_facts *facts, size_t *phase, int64_
 /* Was an evaluation or a checkpoint printed in (from_ms, to_ms]? Asked in the order of time; *MARK goes along. */
 bool goodput_has_mark(const struct goodput_facts *facts, size_t *mark, int64_t from_ms, int64_t to_ms);
 
+/* How much of it counts as wall clock; what is shorter than any pause is not asked. */
+int64_t goodput_time_at_it(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms);
+
 /* The last evaluation or checkpoint that was printed in (a, b], two points of one attempt, and what lies behind it. No line: false. */
 bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const struct goodput_point *a,
 	const struct goodput_point *b, enum goodput_bucket *bucket, int64_t *wait_ms);
@@ -104,6 +114,10 @@ enum status goodput_find_starts(struct goodput_deriving *d, struct error *err);
 void goodput_find_cuts(struct goodput_deriving *d, const struct goodput_start *start);
 enum status goodput_add_silent_breaks(
 	struct goodput_deriving *d, int64_t from_ms, int64_t to_ms, int64_t step, struct error *err);
+
+/* Was it done behind LAST, before to_ms and the step that it made then, if it made one, with nothing that broke it off before? */
+bool goodput_find_done(
+	const struct goodput_deriving *d, const struct goodput_point *last, int64_t to_ms, struct goodput_done *out);
 enum status goodput_find_breaks(struct goodput_deriving *d, int64_t *last_step, struct error *err);
 
 /* Is what lies between these two one of them? Asked in the order of time; *AT goes along. */

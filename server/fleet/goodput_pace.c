@@ -236,6 +236,18 @@ bool goodput_status_lags(
 
 /* ---- what lies behind a line ---- */
 
+int64_t goodput_time_at_it(const struct goodput_facts *facts, int64_t from_ms, int64_t to_ms)
+{
+	int64_t ms = goodput_most(to_ms - from_ms, 0);
+
+	for (size_t i = 0; i < facts->phase_count && ms > MARKED_MS; i++)
+		if (facts->phases[i].is_away)
+			ms -= goodput_most(goodput_least(facts->phases[i].to_ms, to_ms) -
+						   goodput_most(facts->phases[i].from_ms, from_ms),
+				0);
+	return ms;
+}
+
 bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const struct goodput_point *a,
 	const struct goodput_point *b, enum goodput_bucket *bucket, int64_t *wait_ms)
 {
@@ -246,7 +258,8 @@ bool goodput_find_wait(const struct goodput_deriving *d, size_t *mark, const str
 	while (*mark + 1 < d->facts->mark_count && marks[*mark + 1].ts_ms <= b->ts_ms)
 		++*mark;
 	*bucket = marks[*mark].bucket;
-	*wait_ms = goodput_most(b->ts_ms - goodput_time_of(d, b->step - a->step) - marks[*mark].ts_ms, 0);
+	*wait_ms = goodput_time_at_it(d->facts, marks[*mark].ts_ms, b->ts_ms) - goodput_time_of(d, b->step - a->step);
+	*wait_ms = goodput_most(*wait_ms, 0);
 	return true;
 }
 
@@ -254,6 +267,7 @@ enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
 {
 	const struct goodput_facts *facts = d->facts;
 	size_t phase = 0, mark = 0, broken = 0;
+	struct goodput_done done;
 	enum goodput_bucket bucket;
 	int64_t wait_ms;
 
@@ -267,7 +281,8 @@ enum status goodput_find_waits(struct goodput_deriving *d, struct error *err)
 		const struct goodput_point *a = &facts->points[i], *b = a + 1;
 		bool is_across = goodput_is_crossed(facts, &phase, a->ts_ms, b->ts_ms) ||
 				 goodput_is_broken_off(d->out, &broken, a, b);
-		if (is_same_attempt(a, b) && !is_across && goodput_find_wait(d, &mark, a, b, &bucket, &wait_ms))
+		if (is_same_attempt(a, b) && !is_across && goodput_find_wait(d, &mark, a, b, &bucket, &wait_ms) &&
+			!goodput_find_done(d, a, b->ts_ms, &done))
 			d->waits[bucket].ms[d->waits[bucket].count++] = wait_ms;
 	}
 	for (size_t i = 0; i < GOODPUT_BUCKETS; i++)

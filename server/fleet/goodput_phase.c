@@ -57,6 +57,7 @@ struct goodput_phase goodput_phase_of(struct span status, struct span message, b
 		is_one_of(status,
 			"Uploading Stopping Updating Completed Failed Stopped MaxRuntimeExceeded MaxWaitTimeExceeded")) {
 		phase.bucket = GOODPUT_IDLE;
+		phase.is_done = span_equal(status, SPAN("Completed"));
 		return phase;
 	}
 	for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/jobs/job_record.h"
 #include "pipeline/jobs/rank_jobs.h"
@@ -68,33 +69,42 @@ static void merge(struct summary *into, const struct summary *from)
 	into->inf_count += from->inf_count;
 }
 
-static enum status fold_series(
-	struct flush *flush, struct arena *names, const struct series_view *series, struct error *err)
+/* *number: the row's, from 1 on, which is what the map keeps: rows move as their array grows. */
+static enum status add_row(struct flush *flush, struct map *numbers, struct arena *names,
+	const struct series_view *series, uintptr_t *number, struct error *err)
 {
-	struct summary_row *row = NULL;
+	struct summary_row made = {.metric = arena_copy(names, series->metric),
+		.unit = arena_copy(names, series->unit),
+		.role = series->role};
 
-	for (size_t i = 0; i < flush->count && !row; i++)
-		if (span_equal(flush->rows[i].metric, series->metric))
-			row = &flush->rows[i];
-	if (!row) {
-		if (!mem_grow((void **)&flush->rows, flush->count, &flush->cap, sizeof *flush->rows))
-			return error_no_memory(err);
-		struct summary_row made = {.metric = arena_copy(names, series->metric),
-			.unit = arena_copy(names, series->unit),
-			.role = series->role};
-		if (!made.metric.ptr || !made.unit.ptr)
-			return error_no_memory(err);
-		row = &flush->rows[flush->count++];
-		*row = made;
-	}
-	merge(&row->summary, &series->summary);
+	if (!made.metric.ptr || !made.unit.ptr ||
+		!mem_grow((void **)&flush->rows, flush->count, &flush->cap, sizeof *flush->rows))
+		return error_no_memory(err);
+	*number = flush->count + 1;
+	if (!map_put(numbers, made.metric, (void *)*number))
+		return error_no_memory(err);
+	flush->rows[flush->count++] = made;
+	return OK;
+}
+
+static enum status fold_series(struct flush *flush, struct map *numbers, struct arena *names,
+	const struct series_view *series, struct error *err)
+{
+	uintptr_t number = (uintptr_t)map_get(numbers, series->metric);
+
+	if (!number)
+		TRY(add_row(flush, numbers, names, series, &number, err));
+	merge(&flush->rows[number - 1].summary, &series->summary);
 	return OK;
 }
 
 static enum status fold_job(struct flush *flush, struct arena *names, const struct job_view *view, struct error *err)
 {
+	AUTO(map) numbers = map_new();
 	struct stretches work;
 
+	if (!numbers)
+		return error_no_memory(err);
 	work_times_of(view, &work);
 	flush->counts.work_to_ms = stretches_last_ms(&work);
 	for (size_t i = 0; i < view->stream_count; i++) {
@@ -110,7 +120,7 @@ static enum status fold_job(struct flush *flush, struct arena *names, const stru
 		if (stream->attempt > flush->counts.attempts)
 			flush->counts.attempts = stream->attempt;
 		for (size_t j = 0; j < stream->series_count; j++)
-			TRY(fold_series(flush, names, &stream->series[j], err));
+			TRY(fold_series(flush, numbers, names, &stream->series[j], err));
 	}
 	return OK;
 }
@@ -285,6 +295,7 @@ static void set_needs_summary(struct stream_state *stream, struct series_state *
 {
 	pthread_mutex_lock(&stream->mutex);
 	series->needs_summary = needs;
+	stream->has_unsummed = stream->has_unsummed || needs;
 	pthread_mutex_unlock(&stream->mutex);
 }
 
@@ -344,10 +355,21 @@ static enum status resum_series(struct pipeline *pipeline, struct store_reader *
 	return status;
 }
 
+static bool take_unsummed(struct stream_state *stream)
+{
+	pthread_mutex_lock(&stream->mutex);
+	bool has_unsummed = stream->has_unsummed;
+	stream->has_unsummed = false; /* before its series are looked at: one that needs it meanwhile says so anew */
+	pthread_mutex_unlock(&stream->mutex);
+	return has_unsummed;
+}
+
 static void resum_stream(struct pipeline *pipeline, struct store_reader *reader, struct stream_state *stream)
 {
 	struct error err;
 
+	if (!take_unsummed(stream))
+		return;
 	for (size_t i = 0;; i++) {
 		pthread_mutex_lock(&stream->mutex);
 		bool is_end = i >= stream->series_count;

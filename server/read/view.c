@@ -130,6 +130,25 @@ static bool view_attempts(const struct viewing *viewing, const struct stream_sta
 	return copy != NULL;
 }
 
+enum status view_read_tail(
+	struct arena *arena, struct job_state *job, uint32_t stream_id, struct series_view *series, struct error *err)
+{
+	const struct viewing viewing = {.arena = arena, .parts = VIEW_TAILS};
+	struct stream_state *stream = job_find_stream_id(job, stream_id);
+	bool is_whole = true;
+
+	if (!stream)
+		return OK;
+	pthread_mutex_lock(&stream->mutex);
+	const struct series_state *now = stream_find_series(stream, series->metric);
+	if (now && now->series_id == series->series_id) {
+		series->sealed_points = now->sealed_points;
+		is_whole = copy_tail(&viewing, now, series);
+	}
+	pthread_mutex_unlock(&stream->mutex);
+	return is_whole ? OK : error_no_memory(err);
+}
+
 /* Under the stream's lock. */
 static bool view_live_stream(const struct viewing *viewing, const struct stream_state *stream, struct stream_view *view)
 {
@@ -248,14 +267,6 @@ bool view_has_live_points(struct pipeline *pipeline, struct span job_name)
 	return has_points;
 }
 
-static bool is_live(const struct job_view *view, uint32_t stream_id)
-{
-	for (size_t i = 0; i < view->stream_count; i++)
-		if (view->streams[i].stream_id == stream_id)
-			return true;
-	return false;
-}
-
 static struct stream_view view_row(const struct stream_row *row)
 {
 	return (struct stream_view){.stream_id = row->stream_id,
@@ -303,6 +314,26 @@ static int by_id(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+static bool is_live(const struct job_view *view, uint32_t stream_id)
+{
+	struct stream_view key = {.stream_id = stream_id};
+
+	return view->stream_count && bsearch(&key, view->streams, view->stream_count, sizeof key, by_id);
+}
+
+/* Of streams that are not in RAM. Numbers go up from 1: a job that runs has all of them there, and its rows, with their states, are not read. */
+static enum status read_rows(const struct viewing *viewing, struct store_reader *reader, struct span stream_name,
+	const struct job_view *live, struct stream_row **rows, size_t *count, struct error *err)
+{
+	uint32_t first = 1;
+
+	if (stream_name.len)
+		return store_read_streams(reader, viewing->arena, live->row.job_id, stream_name, rows, count, err);
+	for (size_t i = 0; i < live->stream_count && live->streams[i].stream_id == first; i++)
+		first++;
+	return store_read_streams_from(reader, viewing->arena, live->row.job_id, first, rows, count, err);
+}
+
 /* Streams that are not in RAM are whole in the store. */
 static enum status add_sealed(const struct viewing *viewing, struct store_reader *reader, struct span stream_name,
 	struct job_view *out, struct error *err)
@@ -310,7 +341,9 @@ static enum status add_sealed(const struct viewing *viewing, struct store_reader
 	struct stream_row *rows;
 	size_t count;
 
-	TRY(store_read_streams(reader, viewing->arena, out->row.job_id, stream_name, &rows, &count, err));
+	if (out->stream_count)
+		qsort(out->streams, out->stream_count, sizeof *out->streams, by_id);
+	TRY(read_rows(viewing, reader, stream_name, out, &rows, &count, err));
 	struct stream_view *all = arena_alloc(viewing->arena, (count + out->stream_count) * sizeof *all);
 	if (!all)
 		return error_no_memory(err);

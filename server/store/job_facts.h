@@ -50,6 +50,9 @@ enum status store_put_summaries(struct store_tx *tx, int64_t job_id, const struc
 	const struct summary_row *rows, size_t count, struct error *err) MUST_CHECK;
 enum status store_read_summaries(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct job_counts *counts, struct summary_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* The one that answers for the role, whatever number of metrics the job has. */
+enum status store_read_main_summary(struct store_reader *reader, struct arena *arena, int64_t job_id, enum role role,
+	struct summary_row *out, bool *is_there, struct error *err) MUST_CHECK;
 
 /* By the summaries: the metric that answers for the role; "": none, or none was flushed yet. */
 enum status store_find_main_metric(struct store_reader *reader, struct arena *arena, int64_t job_id, enum role role,

@@ -26,6 +26,9 @@ enum status store_seal_stream(struct store_tx *tx, const struct stream_row *row,
 /* name empty: all streams of the job, in order of their number. */
 enum status store_read_streams(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span name,
 	struct stream_row **out, size_t *count, struct error *err) MUST_CHECK;
+/* Those from that number on, in order of their number. */
+enum status store_read_streams_from(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t first,
+	struct stream_row **out, size_t *count, struct error *err) MUST_CHECK;
 
 struct series_row {
 	int64_t job_id;

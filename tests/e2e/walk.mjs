@@ -77,6 +77,15 @@ const tooSmall = (page) =>
     });
   });
 
+/** What a finger hits although it means the chart above. */
+const astray = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll(".chart figcaption button")].flatMap((element) => {
+      const [own, chart] = [element, element.closest(".chart")].map((one) => one.getBoundingClientRect());
+      return own.height > 0 && (own.top < chart.top - 1 || own.bottom > chart.bottom + 1) ? [`"${element.innerText}" ${Math.round(chart.top - own.top)} px above`] : [];
+    }),
+  );
+
 /** Text cells so narrow that words come letter by letter. */
 const broken = (page) =>
   page.evaluate(() => {
@@ -121,7 +130,10 @@ export function walk(...looks) {
         if (language === "zh") await page.locator("html[lang=zh-CN] .rail :text('作业')").waitFor();
         if (language === "zh") found.push(...(await english(page)).filter((text) => !SAME.test(text)).map((text) => `${name}: English: ${text}`));
         await shot(page, `walk-${name}-${look}`);
-        if (look === "phone") found.push(...(await tooSmall(page)).map((text) => `${name}: small: ${text}`), ...(await broken(page)).map((text) => `${name}: letter by letter: ${text}`));
+        if (look === "phone") {
+          const looks = [["small", tooSmall], ["letter by letter", broken], ["out of its chart", astray]];
+          for (const [what, seen] of looks) found.push(...(await seen(page)).map((text) => `${name}: ${what}: ${text}`));
+        }
         found.push(...(await hiddenCurrent(page)).map((row) => `${name}: the current one of .${row} is out of view`));
         if (!(await fitsWidth(page))) found.push(`${name}: wider than the window`);
         // what is the same on several pages is looked at on the first of them

@@ -102,3 +102,16 @@ def test_a_start_by_hand_in_the_middle_breaks_nothing_off(quick):
     found = goodput(quick, "j", 100)
     assert found["breaks"] == [] and found["causes"] == []
     assert found["buckets"]["productive"]["seconds"] == 100 * STEP_S
+
+
+def test_what_failed_prints_its_last_step_and_restarts_without_one(quick):
+    """A step in the midst of statuses that break it off, and none behind them, ended the server when somebody asked for the goodput."""
+    begin(quick, "j", ("Starting", 0), ("Training", FIRST_S))
+    log(quick, "j", even_steps())
+    for status, after_s in (("Failed", END_S - STEP_S - 5), ("Restarting", END_S + 60), ("Training", END_S + 120), ("Completed", END_S + 600)):
+        change = {"SecondaryStatus": status, "time_ms": (BEGIN_S + after_s) * 1000}
+        assert quick.post("/api/v1/jobs/j/transitions", json=change).status == 204
+    body = goodput(quick, "j", STEPS)
+    [broken] = body["breaks"]
+    assert (broken["from_ms"], broken["to_ms"]) == ((BEGIN_S + END_S + 60) * 1000, (BEGIN_S + END_S + 120) * 1000)
+    assert (broken["step"], broken["cause"]) == (STEPS, "unknown")

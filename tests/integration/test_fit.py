@@ -90,21 +90,16 @@ def test_each_way_to_say_flash_attention(shared_server, said):
     assert got["inputs"]["flash_attention"] is True and got["per_device_bytes"]["activations"] == 96 * 25165824 * 13
 
 
-@pytest.mark.parametrize("key, value", [("fsdp", "hybrid_shard"), ("fsdp", "true"), ("zero_stage", "three"), ("deepspeed", "ds_z3.json"),
+@pytest.mark.parametrize("key, value", [("fsdp", "true"), ("zero_stage", "three"), ("deepspeed", "ds_z3.json"),
     ("--deepspeed_config", "/cfg/ds.json"), ("model.optim.name", "distributed_fused_adam"), ("zero_optimization", "true"), ("deepspeed", "true"),
     ("deepspeed", "ds_z3.yaml"), ("deepspeed", "ds.jsonc"), ("deepspeed", "{'zero_optimization': {'stage': nan}}"), ("--use_deepspeed", "true"),
     ("strategy", "deepspeed"), ("trainer.strategy", "ddp_sharded"), ("strategy.class_path", "lightning.fabric.strategies.FSDPStrategy"),
     ("distributed_type", "FSDP"), ("distributed_type", "DistributedType.DEEPSPEED"), ("distributed_type", "MEGATRON_LM"), ("--config_file", "fsdp.yaml"),
-    ("fsdp_sharding_strategy", "4"), ("sharding_strategy", "_HYBRID_SHARD_ZERO2")])
+    ("fsdp_sharding_strategy", "6")])
 def test_sharding_that_is_not_followed_is_named(shared_server, key, value):
     """It is not stage 0, which would not fit."""
     got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", key: value}, "ml.p5.48xlarge", 8)
     assert got["not_understood"] == [key] and got["fits"] is None and got["per_device_bytes"]["optimizer"] is None
-
-
-def test_copies_of_shards_are_not_followed_whatever_else_is_said(shared_server):
-    got = fit(shared_server, {"num_parameters": "7500000000", "bf16": "true", "strategy": "fsdp", "sharding_strategy": "HYBRID_SHARD"}, "ml.p5.48xlarge", 8)
-    assert got["not_understood"] == ["sharding_strategy"] and got["fits"] is None
 
 
 def test_lightnings_precision_of_sixteen_bits_alone(shared_server):
@@ -209,6 +204,9 @@ def test_torchtitan_beyond_its_degrees(shared_server):
     other, taken = states(shared_server, {**TITAN, "parallelism.tensor_parallel_degree": "8", "parallelism.context_parallel_degree": "4",
                                           "parallelism.data_parallel_replicate_degree": "4"})  # 2 of data: no part of a context parallel group is a copy
     assert taken == (None, None, None) and "data_parallel" in other["unknown"]
+    never = {**TITAN, "parallelism.tensor_parallel_degree": "8", "parallelism.fsdp_reshard_after_forward": "never"}  # gathered in 16 bits, from 4 in the shards
+    got, taken = states(shared_server, never)
+    assert taken == (4 * 1e9 / 8 + 2 * 1e9, 4 * 1e9 / 8, 8 * 1e9 / 8) and got["inputs"]["second_copy_over"] == 1
     piped = {**TITAN, "parallelism.pipeline_parallel_degree": "4", "parallelism.tensor_parallel_degree": "2"}
     got, taken = states(shared_server, piped)
     assert taken == (None, None, None) and got["not_understood"] == ["parallelism.fsdp_reshard_after_forward"]
@@ -396,6 +394,21 @@ def test_peaks_of_the_same_family_correct_the_total(emptied_server):
     assert got["fits"] is True and got["per_device_bytes"]["total"] == total  # 80000 MiB are 78.1 of 80 GiB
     named = {**run, "model_type": "llama"}
     assert fit(server, named, "ml.p5.48xlarge", 1)["observed_jobs"] == 0  # none of these jobs says so
+
+
+def test_the_peak_of_the_fullest_gpu_that_sm_ship_sees(emptied_server):
+    """As --system sends it, a series a GPU."""
+    server = emptied_server
+    run = {**LLAMA_RUN, "per_device_train_batch_size": 2}
+    total = 5.5 * 6738415616 + 2 * 32 * 4096 * 4096 * 34
+    start(server, "seen", run)
+    points = [{"metric": f'gpu_memory_used_mib{{gpu="{gpu}"}}', "ts_ms": 1740000000000 + at, "step": 0, "value": value}
+              for at, values in enumerate([(50000, 70000), (60000, 65000)]) for gpu, value in enumerate(values)]
+    points += [{"metric": 'gpu_memory_total_mib{gpu="0"}', "ts_ms": 1740000000000, "step": 0, "value": 81559}]
+    assert server.post("/api/v1/points?job=seen&stream=system/h1", json={"points": points}).status == 200
+    got = observed(server, run, 1)
+    assert got["observed"] == [{"job": "seen", "metric": "gpu_memory_used_mib", "peak_bytes": 70000 * 2 ** 20, "formula_bytes": total,
+                                "factor": pytest.approx(70000 * 2 ** 20 / total)}]
 
 
 def test_an_incident_of_a_full_gpu_says_what_would_have_fit(emptied_server):

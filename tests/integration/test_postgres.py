@@ -276,6 +276,27 @@ def test_what_the_database_refuses_is_not_taken_for_missing(make, cluster):
     assert server.delete("/api/v1/views?name=mine").status == 404
 
 
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["the lock ends", "the server ends first"])
+def test_an_incident_that_meets_a_lock_comes_after_it(make, cluster, is_stopped):
+    """Of somebody who rebuilds an index, say: what was noticed has to wait, and is not forgotten."""
+    server = make("locked").start()
+    cluster.psql(f"CREATE SEQUENCE {server.schema}.tries;"
+        f"CREATE FUNCTION {server.schema}.hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('{server.schema}.tries');"
+        " RAISE EXCEPTION 'locked' USING ERRCODE = 'lock_not_available'; END $$;"
+        f"CREATE TRIGGER hold BEFORE INSERT ON {server.schema}.incidents FOR EACH ROW EXECUTE FUNCTION {server.schema}.hold()")
+    server.send("j", [f"step: {step} loss: {'nan' if step == 100 else loss(step)}" for step in range(1, 120)])
+    wait_until(lambda: cluster.psql(f"SELECT is_called FROM {server.schema}.tries").strip() == "t", what="a write that meets the lock")
+    reply = server.get("/api/v1/incidents?q=name%3Dj")
+    assert reply.status == 200 and reply.body["incidents"] == [], reply
+    if is_stopped:
+        server.stop()
+    cluster.psql(f"DROP TRIGGER hold ON {server.schema}.incidents")
+    if is_stopped:
+        server.start()
+    wait_until(lambda: server.get("/api/v1/incidents?q=name%3Dj").body["incidents"], what="the incident")
+    assert [one["kind"] for one in server.get("/api/v1/incidents?q=name%3Dj").body["incidents"]] == ["non_finite"]
+
+
 def test_what_postgresql_cannot_say_is_said(make):
     server = make("limits").start()
     assert server.get("/api/v1/fleet").body["ingest"]["disk_free_bytes"] is None

@@ -26,18 +26,13 @@ static enum status read_facts(struct store_reader *reader, struct arena *arena, 
 {
 	const struct incident_filter filter = {
 		.job_id = head->job.job_id, .state = -1, .kind = -1, .cursor = SPAN(""), .limit = 1};
-	struct job_counts counts;
-	struct summary_row *rows;
+	struct summary_row loss = {.summary.count = 0};
 	struct span next_cursor;
-	size_t count;
 
-	TRY(store_read_summaries(reader, arena, head->job.job_id, &counts, &rows, &count, err));
-	for (size_t i = 0; i < count && !head->has_loss; i++)
-		if (rows[i].main_role == ROLE_LOSS && rows[i].summary.count) {
-			head->has_loss = true;
-			head->loss = rows[i].summary.last;
-			head->step = rows[i].summary.last_step;
-		}
+	TRY(store_read_main_summary(reader, arena, head->job.job_id, ROLE_LOSS, &loss, &head->has_loss, err));
+	head->has_loss = head->has_loss && loss.summary.count;
+	head->loss = loss.summary.last;
+	head->step = loss.summary.last_step;
 	return store_read_incidents(reader, arena, &filter, &head->incidents, &head->incident_count, &next_cursor, err);
 }
 

@@ -27,6 +27,7 @@
 enum {
 	KEY_MAX_BYTES = 512,
 	INNER_MAX_BYTES = 64 << 10,
+	LIST_MAX_BYTES = 256,
 	SHOWN_SETTINGS_MAX = 4000,
 	DEPTH_MAX = 8,
 	HITS_MAX = 1000,
@@ -139,6 +140,15 @@ static enum status add_leaf(
 	return OK;
 }
 
+/* A short list is its text: ["full_shard", "auto_wrap"]. */
+static enum status add_list(struct reading *r, const char *path, const struct json *node, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(LIST_MAX_BYTES);
+
+	json_print(node, &text);
+	return text.failure ? OK : add(r, span_from(path), buf_span(&text), NAN, err);
+}
+
 static enum status add_leaves(
 	struct reading *r, const char *prefix, const struct json *node, int depth, struct error *err)
 {
@@ -146,8 +156,12 @@ static enum status add_leaves(
 
 	for (const struct json *at = json_first(node); at && depth < DEPTH_MAX; at = json_next(at)) {
 		int len = snprintf(path, sizeof path, "%s%.*s", prefix, SPAN_ARGS(json_key_of(at)));
-		if (len < 0 || (size_t)len + 2 > sizeof path || json_kind(at) == JSON_ARRAY)
+		if (len < 0 || (size_t)len + 2 > sizeof path)
 			continue;
+		if (json_kind(at) == JSON_ARRAY) {
+			TRY(add_list(r, path, at, err));
+			continue;
+		}
 		if (json_kind(at) != JSON_OBJECT) {
 			TRY(add_leaf(r, path, prefix, at, depth, err));
 			continue;

@@ -68,6 +68,7 @@ static enum status write_place(const struct fit_job *job, struct span text, stru
 	TRY(parse_place(job, text, &place, err));
 	TRY(make_document(job, &place, &document, err));
 	fit_place_find(job->api, document, &place);
+	double node = place.ranks_per_node;
 	if (isnan(place.ranks) && span_find_char(place.type, '.') < 0) /* "8 x H100": devices, not machines */
 		place.ranks = place.ranks_per_node =
 			place.count * derivation_device_ranks(job->api->options.pipeline, document);
@@ -75,7 +76,7 @@ static enum status write_place(const struct fit_job *job, struct span text, stru
 		return error_set_field(err, ERR_SEMANTIC, "instances",
 			"'%.*s' is no instance type or device whose memory devices.json knows; its types are like ml.p5.48xlarge, its devices like H100",
 			SPAN_ARGS(place.type));
-	fit_settings_place(&settings, place.ranks);
+	fit_settings_place(&settings, place.ranks, node);
 	json_object(w);
 	json_put_span(w, "instance_type", place.type);
 	json_put_double(w, "instance_count", place.count);

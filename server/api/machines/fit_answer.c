@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Out of memory, though the formulas left room: what they leave out is not known, so that less is only trusted from here on. */
 static const double trusted_share = 0.9;
@@ -26,8 +27,10 @@ void fit_place_find(const struct api *api, const struct json *document, struct f
 static void work_out(const struct fit_settings *settings, struct fit *out)
 {
 	fit_work_out(&settings->setup, out);
-	if (settings->unread.len)
+	if (settings->unread.hides_states)
 		out->parameters = out->gradients = out->optimizer = out->total = NAN;
+	if (settings->unread.hides_activations)
+		out->activations = out->total = NAN;
 }
 
 /* What is known may be too much already. */
@@ -52,7 +55,7 @@ static void write_fits(struct json_writer *w, const struct fit_settings *setting
 	double factor = factor_or_one(observed);
 
 	json_key(w, "fits");
-	if (isnan(place->limit) || settings->other || !settings->is_spread ||
+	if (isnan(place->limit) || settings->other || !settings->sharding.is_spread ||
 		(isnan(fit->total) && sum_known(fit) <= place->limit))
 		json_null(w);
 	else
@@ -99,7 +102,7 @@ static void write_remedy(struct json_writer *w, const struct fit_setup *before, 
 	json_object(w);
 	if (after->micro_batch != before->micro_batch)
 		put_change(w, &text, "micro_batch", before->micro_batch, after->micro_batch);
-	if (after->recompute != before->recompute) {
+	if (after->recompute != before->recompute || after->recomputed_share != before->recomputed_share) {
 		buf_printf(&text, "%s%s recomputation of activations", text.len ? ", " : "",
 			recompute_names[after->recompute]);
 		json_put_text(w, "recompute", recompute_names[after->recompute]);
@@ -129,7 +132,7 @@ void fit_write_remedies(struct json_writer *w, const struct fit_settings *settin
 	work_out(settings, &fit);
 	if (ran_out && fit.total * factor <= limit)
 		factor = place->limit / fit.total, limit *= trusted_share;
-	if (!settings->other && settings->is_spread && fit.total * factor > limit)
+	if (!settings->other && settings->sharding.is_spread && fit.total * factor > limit)
 		count = fit_remedies(&settings->setup, limit, factor, place->ranks_per_node, remedies);
 	json_key(w, "would_fit");
 	json_array(w);
@@ -140,30 +143,56 @@ void fit_write_remedies(struct json_writer *w, const struct fit_settings *settin
 
 /* ---- inputs and formulas ---- */
 
-static void write_formulas(struct json_writer *w, const struct fit_setup *f)
+static void write_state_formulas(struct json_writer *w, const struct fit_setup *f)
 {
 	static const char each[] = "parameters / (tensor_parallel * pipeline_parallel) * ";
 	static const char *const bytes[] = {"bytes_of_a_parameter", "bytes_of_a_gradient", "bytes_of_optimizer"};
 	static const char *const names[] = {"parameters", "gradients", "optimizer"};
-	static const char layer[] = "layers * sequence_length / context_parallel * micro_batch * hidden_size * ";
-	char text[400];
+	char text[400], second[160] = "";
+
+	if (f->zero_stage >= 3 && f->second_group != 0)
+		snprintf(second, sizeof second, " + %s%g / second_copy_over", each, f->second_bytes);
+	for (int i = 0; i < 3; i++) {
+		snprintf(text, sizeof text, "%s%s%s%s", each, bytes[i], f->zero_stage >= 3 - i ? " / sharded_over" : "",
+			i ? "" : second);
+		json_put_text(w, names[i], text);
+	}
+}
+
+/* Of one layer that keeps what it needs. */
+static void print_layer(const struct fit_setup *f, char *out, size_t size)
+{
+	bool keeps_scores = f->recompute != FIT_RECOMPUTE_SELECTIVE && !f->has_flash_attention;
+	const char *scores = keeps_scores ? " + 5 * attention_heads * sequence_length / hidden_size" : "";
+
+	if (f->is_sequence_parallel)
+		snprintf(out, size, "(34%s) / tensor_parallel", scores);
+	else if (keeps_scores)
+		snprintf(out, size, "(10 + (24%s) / tensor_parallel)", scores);
+	else
+		snprintf(out, size, "(10 + 24 / tensor_parallel)");
+}
+
+static void write_formulas(struct json_writer *w, const struct fit_setup *f)
+{
+	char text[600], layer[160], more[100] = "";
 
 	json_key(w, "formulas");
 	json_object(w);
-	for (int i = 0; i < 3; i++) {
-		snprintf(text, sizeof text, "%s%s%s", each, bytes[i], f->zero_stage >= 3 - i ? " / sharded_over" : "");
-		json_put_text(w, names[i], text);
-	}
-	bool keeps_scores = f->recompute == FIT_RECOMPUTE_NONE && !f->has_flash_attention;
-	const char *scores = keeps_scores ? " + 5 * attention_heads * sequence_length / hidden_size" : "";
-	if (f->recompute == FIT_RECOMPUTE_FULL)
-		snprintf(text, sizeof text, "%s2", layer);
-	else if (f->is_sequence_parallel)
-		snprintf(text, sizeof text, "%s(34%s) / tensor_parallel", layer, scores);
-	else if (keeps_scores)
-		snprintf(text, sizeof text, "%s(10 + (24%s) / tensor_parallel)", layer, scores);
+	write_state_formulas(w, f);
+	print_layer(f, layer, sizeof layer);
+	if (f->virtual_stages > 1)
+		snprintf(more, sizeof more, " * (1 + (pipeline_parallel - 1) / (pipeline_parallel * %g))",
+			f->virtual_stages);
+	snprintf(text, sizeof text, "layers%s * sequence_length / context_parallel * micro_batch * hidden_size * ",
+		more);
+	size_t len = strlen(text);
+	if (f->recompute != FIT_RECOMPUTE_FULL)
+		snprintf(text + len, sizeof text - len, "%s", layer);
+	else if (f->recomputed_share == 1)
+		snprintf(text + len, sizeof text - len, "2");
 	else
-		snprintf(text, sizeof text, "%s(10 + 24 / tensor_parallel)", layer);
+		snprintf(text + len, sizeof text - len, "(recomputed_share * 2 + (1 - recomputed_share) * %s)", layer);
 	json_put_text(w, "activations", text);
 	json_object_end(w);
 }
@@ -223,8 +252,10 @@ void fit_write_settings(struct json_writer *w, struct fit_settings *settings)
 	for (int i = 0; i < FIT_INPUTS; i++)
 		api_put_known(w, fit_input_name((enum fit_input)i), *fit_input_of(f, (enum fit_input)i));
 	api_put_known(w, "sharded_over", fit_shards(f));
+	api_put_known(w, "second_copy_over", f->zero_stage >= 3 && f->second_group != 0 ? f->second_group : NAN);
 	json_put_i64(w, "zero_stage", f->zero_stage);
 	json_put_text(w, "recompute", recompute_names[f->recompute]);
+	api_put_known(w, "recomputed_share", f->recompute == FIT_RECOMPUTE_FULL ? f->recomputed_share : NAN);
 	json_put_bool(w, "sequence_parallel", f->is_sequence_parallel);
 	json_put_bool(w, "flash_attention", f->has_flash_attention);
 	json_object_end(w);
@@ -239,8 +270,8 @@ void fit_write_settings(struct json_writer *w, struct fit_settings *settings)
 	write_model(w, settings);
 	json_key(w, "not_understood");
 	json_array(w);
-	if (settings->unread.len)
-		json_span(w, settings->unread);
+	for (size_t i = 0; i < settings->unread.count; i++)
+		json_span(w, settings->unread.keys[i]);
 	json_array_end(w);
 	if (settings->other)
 		json_put_text(w, "not_covered", settings->other);

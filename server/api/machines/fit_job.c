@@ -3,6 +3,8 @@
 #include "fleet/fit.h"
 #include "model/jobs/by_hand.h"
 #include "query/query.h"
+#include "read/view.h"
+#include "state/streams/job_view.h"
 #include "store/faults.h"
 #include "store/job_facts.h"
 #include "store/search.h"
@@ -22,17 +24,16 @@ static enum status read_settings(const struct fit_job *job, const struct job_row
 
 /* ---- peaks ---- */
 
-/* What trainers print of the greatest that was allocated, then of what is at a time, then what the system tool sees. */
-static const char *const peak_metrics[] = {"train:memory_max_allocated", "memory/max_active (GiB)", "peak_memory_alloc",
-	"train:memory", "gpu_memory_used_mib"};
+/* What trainers print of the greatest that was allocated, then of what is at a time. */
+static const char *const peak_metrics[] = {
+	"train:memory_max_allocated", "memory/max_active (GiB)", "peak_memory_alloc", "train:memory"};
+
+static const double mib = 1 << 20;
 
 /* Trainers divide by powers of 1024 and print "MB" and "GB". 0: not known. */
 static double bytes_of(const struct summary_row *row)
 {
-	double mib = 1 << 20;
-
-	if (span_equal(row->metric, SPAN("gpu_memory_used_mib")) || span_equal_fold(row->unit, SPAN("MB")) ||
-		span_equal_fold(row->unit, SPAN("MiB")))
+	if (span_equal_fold(row->unit, SPAN("MB")) || span_equal_fold(row->unit, SPAN("MiB")))
 		return mib;
 	if (span_find(row->metric, SPAN("GiB")) >= 0 || span_equal_fold(row->unit, SPAN("GB")) ||
 		span_equal_fold(row->unit, SPAN("GiB")))
@@ -40,7 +41,7 @@ static double bytes_of(const struct summary_row *row)
 	return 0;
 }
 
-static void find_peak(const struct summary_row *rows, size_t count, struct fit_observation *out)
+static void find_printed_peak(const struct summary_row *rows, size_t count, struct fit_observation *out)
 {
 	for (size_t m = 0; m < sizeof peak_metrics / sizeof *peak_metrics; m++)
 		for (size_t i = 0; i < count; i++) {
@@ -55,6 +56,23 @@ static void find_peak(const struct summary_row *rows, size_t count, struct fit_o
 	out->peak = NAN;
 }
 
+/* Of the fullest device that the system tool sees: its streams are in no summary of the job. */
+static enum status find_seen_peak(const struct fit_job *job, struct fit_observation *out, struct error *err)
+{
+	struct job_view view;
+
+	out->metric = SPAN("gpu_memory_used_mib");
+	TRY(view_read_job(job->api->options.pipeline, job->reader, job->arena, out->job, SPAN(""), out->metric,
+		VIEW_SERIES, &view, err));
+	for (size_t i = 0; i < view.stream_count; i++)
+		for (size_t k = 0; k < view.streams[i].series_count; k++) {
+			const struct summary *summary = &view.streams[i].series[k].summary;
+			if (summary_has_finite(summary) && summary->max > 0 && !(summary->max * mib <= out->peak))
+				out->peak = summary->max * mib;
+		}
+	return OK;
+}
+
 /* *is_known: it has a peak, and its settings make a total. */
 static enum status observe(const struct fit_job *job, const struct job_row *row, struct advice_facts *facts,
 	struct fit_observation *out, bool *is_known, struct error *err)
@@ -67,17 +85,19 @@ static enum status observe(const struct fit_job *job, const struct job_row *row,
 	size_t count;
 
 	*is_known = false;
-	TRY(store_read_summaries(job->reader, job->arena, row->job_id, &counts, &rows, &count, err));
 	*out = (struct fit_observation){.job = row->name};
-	find_peak(rows, count, out);
-	if (isnan(out->peak))
-		return OK;
 	TRY(json_parse(&document, row->document, err));
 	TRY(by_hand_settle(document, err));
 	TRY(read_settings(job, row, document, facts, &settings, err));
 	fit_work_out(&settings.setup, &fit);
 	out->formula = fit.total;
-	*is_known = fit.total > 0 && !settings.other && !settings.unread.len && settings.is_spread;
+	if (!(fit.total > 0) || settings.other || settings.unread.count || !settings.sharding.is_spread)
+		return OK;
+	TRY(store_read_summaries(job->reader, job->arena, row->job_id, &counts, &rows, &count, err));
+	find_printed_peak(rows, count, out);
+	if (isnan(out->peak))
+		TRY(find_seen_peak(job, out, err));
+	*is_known = out->peak > 0;
 	return OK;
 }
 
@@ -123,17 +143,6 @@ static bool add_family(const struct advice_facts *facts, struct buf *query)
 	return sizes[0] && sizes[1] && add_term(query, sizes[0]) && add_term(query, sizes[1]);
 }
 
-/* Of these, the ones with a peak. false: nothing says which family it is. */
-static bool write_query(const struct advice_facts *facts, struct buf *query)
-{
-	if (!add_family(facts, query))
-		return false;
-	for (size_t i = 0; i < sizeof peak_metrics / sizeof *peak_metrics; i++)
-		buf_printf(query, "%smetric.\"%s\".max>0", i ? " or " : " (", peak_metrics[i]);
-	buf_append_char(query, ')');
-	return true;
-}
-
 static enum status read_like(struct fit_job *job, struct span text, int64_t now_ms, struct error *err)
 {
 	struct job_search search = {.sort = SPAN("-created"), .cursor = SPAN(""), .limit = LIKE_MAX};
@@ -171,7 +180,7 @@ enum status fit_job_read(struct fit_job *job, const struct job_row *row, int64_t
 		return error_no_memory(err);
 	TRY(read_settings(job, row, job->document, job->facts, &job->settings, err));
 	job->observed = (struct fit_observed){.factor = NAN};
-	if (!write_query(job->facts, &query) || query.failure)
+	if (!add_family(job->facts, &query) || query.failure)
 		return OK;
 	return read_like(job, buf_span(&query), now_ms, err);
 }

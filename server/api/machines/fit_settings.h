@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "api/machines/advice_facts.h"
-#include "fleet/fit.h"
+#include "api/machines/fit_sharding.h"
 #include "fleet/model_size.h"
 
 enum fit_input {
@@ -31,14 +30,14 @@ struct fit_settings {
 	struct span from[FIT_INPUTS]; /* the setting that says it; "": none alone does */
 	struct model_size model;
 	bool counts_parameters; /* nobody states them: they are the model's by its sizes */
-	bool is_spread; /* degrees divide the devices a whole number of times */
-	struct span unread; /* a setting that shards in a way that is not followed; "" */
+	struct fit_sharding sharding;
+	struct fit_unread unread;
 	const char *other; /* what the formulas are not of; NULL */
 };
 
 void fit_settings_read(const struct api *api, const struct advice_facts *facts, struct fit_settings *out);
 /* The same training on as many ranks: data parallel by what they leave. NaN: not known. */
-void fit_settings_place(struct fit_settings *settings, double ranks);
+void fit_settings_place(struct fit_settings *settings, double ranks, double ranks_per_node);
 const char *fit_input_name(enum fit_input input);
 /* Its place in a setup. */
 double *fit_input_of(struct fit_setup *setup, enum fit_input input);

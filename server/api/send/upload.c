@@ -53,6 +53,7 @@ struct upload {
 	char session[SESSION_ID_MAX_BYTES + 1], source[NAME_MAX_BYTES + 1];
 	char job[NAME_MAX_BYTES + 1], stream[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
 	struct upload_place place; /* as the path says it */
+	struct batch *submitted; /* at the writer, or back from it */
 	bool is_in_flight;
 	bool is_waiting; /* the connection is suspended for us */
 	bool is_gone;
@@ -89,6 +90,7 @@ static void upload_free(struct upload *upload)
 		upload->protocol->free(upload->parser);
 	buf_done(&upload->whole);
 	batch_free(upload->batch);
+	batch_free(upload->submitted);
 	pthread_mutex_destroy(&upload->mutex);
 	mem_free(upload);
 }
@@ -145,12 +147,22 @@ static void list_remove(struct upload *upload)
 	pthread_mutex_unlock(&api->uploads_mutex);
 }
 
+/* What is back from the writer. */
+static void free_submitted(struct upload *upload)
+{
+	if (!upload->is_in_flight)
+		batch_free(TAKE(upload->submitted));
+}
+
+/* The connection that goes on now frees the slice on its own thread: all others wait for this one. */
 static void slice_done(void *context, const struct ingest_result *result)
 {
 	struct upload *upload = context;
 
 	pthread_mutex_lock(&upload->mutex);
 	upload->is_in_flight = false;
+	if (!upload->is_waiting || upload->is_gone)
+		free_submitted(upload);
 	upload->result.accepted += result->accepted;
 	upload->result.duplicate += result->duplicate;
 	upload->result.refused += result->refused;
@@ -221,6 +233,7 @@ static enum status submit(struct upload *upload, struct error *err)
 	uint64_t sent = sent_bytes(batch);
 	struct batch counts = *batch; /* the batch is the writer's in a moment */
 
+	free_submitted(upload);
 	if (has_key(upload))
 		mark_parts(upload, batch);
 	batch->offset = upload->offset;
@@ -229,14 +242,14 @@ static enum status submit(struct upload *upload, struct error *err)
 	batch->follows_full = upload->was_full;
 	batch->zone_ms = upload->zone_ms;
 	atomic_fetch_add(&upload->refs, 1);
-	upload->is_in_flight = true;
+	upload->is_in_flight = batch->is_senders = true;
 	enum status status = pipeline_submit(upload->api->options.pipeline, batch, slice_done, upload, err);
 	if (status != OK) {
 		atomic_fetch_sub(&upload->refs, 1); /* the caller has one */
 		upload->is_in_flight = false;
 		return status == ERR_BUSY && upload->result.has_committed ? OK : status;
 	}
-	upload->batch = NULL;
+	upload->submitted = TAKE(upload->batch);
 	upload->was_full = counts.text_bytes >= upload->api->options.slice_bytes;
 	note_open(upload);
 	count_parsed(upload, &counts);
@@ -532,6 +545,7 @@ enum status upload_feed(void *context, struct span bytes, bool *must_wait, struc
 
 	*must_wait = false;
 	pthread_mutex_lock(&upload->mutex);
+	free_submitted(upload);
 	enum status status = refused(upload, err);
 	if (status == OK)
 		status = open_batch(upload, err);

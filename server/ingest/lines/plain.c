@@ -7,11 +7,11 @@
 #include "ingest/lines/lines.h"
 
 struct ingest_parser {
-	struct arena *arena; /* of the names */
 	struct span job;
 	struct span stream;
 	struct buf carry; /* the open line as far as it has come, at most max_line_bytes */
 	uint64_t lost_bytes; /* of the open line, behind what carry has room for */
+	char names[];
 };
 
 static void plain_free(struct ingest_parser *parser)
@@ -19,7 +19,6 @@ static void plain_free(struct ingest_parser *parser)
 	if (!parser)
 		return;
 	buf_done(&parser->carry);
-	arena_free(parser->arena);
 	mem_free(parser);
 }
 
@@ -27,16 +26,14 @@ static enum status plain_open(struct ingest_parser **out, const struct ingest_op
 {
 	TRY(ingest_check_name("job", options->job, options->max_name_bytes, err));
 	TRY(ingest_check_name("stream", options->stream, options->max_name_bytes, err));
-	struct ingest_parser *parser = mem_zeroed(sizeof *parser);
-	if (parser && (parser->arena = arena_new())) {
-		parser->job = arena_copy(parser->arena, options->job);
-		parser->stream = arena_copy(parser->arena, options->stream);
-	}
-	if (!parser || !parser->arena || !parser->job.ptr || !parser->stream.ptr) {
-		plain_free(parser);
+	struct ingest_parser *parser = mem_alloc(sizeof *parser + options->job.len + options->stream.len);
+	if (!parser)
 		return error_no_memory(err);
-	}
-	parser->carry = BUF_INIT(options->max_line_bytes);
+	*parser = (struct ingest_parser){.job = span_of(parser->names, options->job.len),
+		.stream = span_of(parser->names + options->job.len, options->stream.len),
+		.carry = BUF_INIT(options->max_line_bytes)};
+	memcpy(parser->names, options->job.ptr, options->job.len);
+	memcpy(parser->names + options->job.len, options->stream.ptr, options->stream.len);
 	*out = parser;
 	return OK;
 }
@@ -56,17 +53,6 @@ static void carry_on(struct ingest_parser *parser, struct span bytes)
 	parser->lost_bytes += bytes.len - kept;
 }
 
-/* A line that lies in the fed bytes as a whole, the usual case. */
-static bool add_whole(
-	const struct ingest_parser *parser, struct batch *batch, struct batch_part *part, struct span text)
-{
-	size_t max = parser->carry.max_bytes;
-
-	if (text.len <= max)
-		return batch_add(batch, part, text, NO_TIME, 0, text.len + 1);
-	return batch_add(batch, part, span_of(text.ptr, max), NO_TIME, LINE_CUT, text.len + 1);
-}
-
 /* The line that carry holds; newline_bytes is 0 at the end of the body. */
 static bool add_carried(
 	struct ingest_parser *parser, struct batch *batch, struct batch_part *part, unsigned newline_bytes)
@@ -81,29 +67,47 @@ static bool add_carried(
 	return true;
 }
 
-static enum status plain_feed(struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err)
+/* Lines that lie in the fed bytes as a whole, the usual case: they are copied together. */
+static enum status add_whole(const struct ingest_parser *parser, struct batch *batch, struct batch_part *part,
+	struct span bytes, struct error *err)
 {
-	const char *at = bytes.ptr ? bytes.ptr : "", *end = at + bytes.len, *newline;
-	struct batch_part *part = NULL;
+	struct span rest = batch_keep(batch, bytes), text;
+	size_t max = parser->carry.max_bytes;
 
-	for (; at < end && (newline = memchr(at, '\n', (size_t)(end - at))); at = newline + 1) {
-		struct span text = span_of(at, (size_t)(newline - at));
-		bool is_added;
-
-		if (!part && !(part = batch_part(batch, parser->job, parser->stream)))
-			return error_no_memory(err);
-		if (parser->carry.len || parser->lost_bytes) {
-			carry_on(parser, text);
-			TRY(buf_status(&parser->carry, err));
-			is_added = add_carried(parser, batch, part, 1);
-		} else {
-			is_added = add_whole(parser, batch, part, text);
-		}
-		if (!is_added)
+	if (!rest.ptr)
+		return error_no_memory(err);
+	while (rest.len) {
+		text = span_of(rest.ptr, (size_t)((const char *)memchr(rest.ptr, '\n', rest.len) - rest.ptr));
+		rest = span_skip(rest, text.len + 1);
+		bool is_cut = text.len > max;
+		if (!batch_add_kept(batch, part, span_of(text.ptr, is_cut ? max : text.len), NO_TIME,
+			    is_cut ? LINE_CUT : 0, text.len + 1))
 			return error_no_memory(err);
 	}
-	if (at < end)
-		carry_on(parser, span_of(at, (size_t)(end - at)));
+	return OK;
+}
+
+static enum status plain_feed(struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err)
+{
+	const char *last = bytes.len ? memrchr(bytes.ptr, '\n', bytes.len) : NULL;
+	struct span whole = span_of(bytes.ptr, last ? (size_t)(last + 1 - bytes.ptr) : 0);
+	struct span open = span_skip(bytes, whole.len);
+	struct batch_part *part = last ? batch_part(batch, parser->job, parser->stream) : NULL;
+
+	if (last && !part)
+		return error_no_memory(err);
+	if (last && (parser->carry.len || parser->lost_bytes)) {
+		size_t first = (size_t)span_find_char(whole, '\n');
+		carry_on(parser, span_of(whole.ptr, first));
+		TRY(buf_status(&parser->carry, err));
+		if (!add_carried(parser, batch, part, 1))
+			return error_no_memory(err);
+		whole = span_skip(whole, first + 1);
+	}
+	if (whole.len)
+		TRY(add_whole(parser, batch, part, whole, err));
+	if (open.len)
+		carry_on(parser, open);
 	return buf_status(&parser->carry, err);
 }
 

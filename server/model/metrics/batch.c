@@ -125,20 +125,32 @@ struct batch_part *batch_part(struct batch *batch, struct span job, struct span 
 	return found ? found : batch_part_more(batch, job, stream);
 }
 
-bool batch_add(struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, uint32_t flags,
-	uint64_t sent_bytes)
+struct span batch_keep(struct batch *batch, struct span bytes)
 {
 	if (!batch->texts && !(batch->texts = arena_new()))
+		return span_of(NULL, 0);
+	return arena_copy(batch->texts, bytes);
+}
+
+bool batch_add_kept(struct batch *batch, struct batch_part *part, struct span kept, int64_t ts_ms, uint32_t flags,
+	uint64_t sent_bytes)
+{
+	if (!mem_grow((void **)&part->lines, part->count, &part->cap, sizeof *part->lines))
 		return false;
-	struct span copy = arena_copy(batch->texts, text);
-	if (!copy.ptr || !mem_grow((void **)&part->lines, part->count, &part->cap, sizeof *part->lines))
-		return false;
-	part->lines[part->count++] = (struct line){copy, ts_ms, flags, sent_bytes};
+	part->lines[part->count++] = (struct line){kept, ts_ms, flags, sent_bytes};
 	part->sent_bytes += sent_bytes;
-	batch->text_bytes += text.len + 1;
+	batch->text_bytes += kept.len + 1;
 	batch->line_count++;
 	batch->cut_lines += (flags & LINE_CUT) != 0;
 	return true;
+}
+
+bool batch_add(struct batch *batch, struct batch_part *part, struct span text, int64_t ts_ms, uint32_t flags,
+	uint64_t sent_bytes)
+{
+	struct span copy = batch_keep(batch, text);
+
+	return copy.ptr && batch_add_kept(batch, part, copy, ts_ms, flags, sent_bytes);
 }
 
 void batch_drop_texts(struct batch *batch)

@@ -96,6 +96,7 @@ struct batch {
 	 * texts then lie, and that block. Empty otherwise. */
 	struct buf content, block;
 	struct buf filter; /* of the block, for searches */
+	bool is_senders; /* who submitted it frees it once it was told what became of it: not the writer, for which others wait */
 	size_t packed_lines; /* how many lines those hold: of a batch that had to wait there may be more by now */
 };
 
@@ -115,6 +116,11 @@ bool batch_add(struct batch *batch, struct batch_part *part, struct span text, i
 	uint64_t sent_bytes) __attribute__((warn_unused_result));
 /* All line texts were copied to where lines[].text points by now: the memory of the first copies goes, no other. */
 void batch_drop_texts(struct batch *batch);
+/* The same of text that lies in the batch already (batch_keep). */
+bool batch_add_kept(struct batch *batch, struct batch_part *part, struct span kept, int64_t ts_ms, uint32_t flags,
+	uint64_t sent_bytes) __attribute__((warn_unused_result));
+/* Copies what the texts of several lines lie in, at once; ptr NULL: out of memory. */
+struct span batch_keep(struct batch *batch, struct span bytes);
 size_t batch_bytes(const struct batch *batch); /* memory that it holds */
 
 AUTO_TYPE(batch)

@@ -301,7 +301,7 @@ static void said_done(void *context, enum status status, const struct error *err
 		log_line(LOG_ERROR, "incident_failed", "job=\"%s\" error=\"%s\"", said->stream->job->name, err->text);
 	pthread_mutex_lock(&said->stream->mutex);
 	/* else we are stopping: the stream is not sealed past it, the next start says it again */
-	if (status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY)
+	if (!control_may_pass(status))
 		said->stream->pending_incidents--;
 	pthread_mutex_unlock(&said->stream->mutex);
 	if (status == OK && said->told.has_news) {

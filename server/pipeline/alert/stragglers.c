@@ -18,7 +18,8 @@ static bool tells_pace(enum role role)
 	return role == ROLE_STEP_TIME || role == ROLE_THROUGHPUT;
 }
 
-enum status stragglers_note(struct series_state *series, uint64_t ordinal, const struct point *point, struct error *err)
+enum status stragglers_note(struct stream_state *stream, struct series_state *series, uint64_t ordinal,
+	const struct point *point, struct error *err)
 {
 	double rate;
 	uint32_t seen = tells_pace(series->role) ? detector_set_pace(series->detectors, &rate) : 0;
@@ -34,6 +35,7 @@ enum status stragglers_note(struct series_state *series, uint64_t ordinal, const
 	}
 	if (!mem_grow((void **)&series->paces, series->pace_count, &series->pace_cap, sizeof *series->paces))
 		return error_no_memory(err);
+	stream->has_paces = true;
 	series->paces[series->pace_count++] = (struct pace){point->step, point->ts_ms, ordinal, rate, point->attempt};
 	return OK;
 }
@@ -66,7 +68,7 @@ static struct series_state *find_noted(const struct stragglers *now, struct stre
 {
 	struct series_state *best = NULL;
 
-	for (size_t i = 0; i < stream->series_count; i++)
+	for (size_t i = 0; stream->has_paces && i < stream->series_count; i++)
 		if (stream->series[i]->pace_count)
 			best = better(now, best, stream->series[i]);
 	return best;
@@ -78,8 +80,9 @@ static void drop_all_noted(struct job_state *job)
 
 	for (size_t i = 0; (stream = job_stream_at(job, i)); i++) {
 		pthread_mutex_lock(&stream->mutex);
-		for (size_t j = 0; j < stream->series_count; j++)
+		for (size_t j = 0; stream->has_paces && j < stream->series_count; j++)
 			drop_noted(stream->series[j]);
+		stream->has_paces = false;
 		pthread_mutex_unlock(&stream->mutex);
 	}
 }
@@ -153,7 +156,7 @@ static struct noted take_noted(const struct stragglers *stragglers, struct strea
 	struct noted noted = {0};
 
 	pthread_mutex_lock(&stream->mutex);
-	for (size_t i = 0; i < stream->series_count; i++) {
+	for (size_t i = 0; stream->has_paces && i < stream->series_count; i++) {
 		struct series_state *series = stream->series[i];
 		if (!series->paces)
 			continue;
@@ -163,6 +166,7 @@ static struct noted take_noted(const struct stragglers *stragglers, struct strea
 		}
 		drop_noted(series);
 	}
+	stream->has_paces = false;
 	pthread_mutex_unlock(&stream->mutex);
 	return noted;
 }

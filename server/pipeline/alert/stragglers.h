@@ -13,6 +13,6 @@
 struct pipeline;
 
 /* After a point was fed to the detectors of a series: notes how fast it goes, when that is new. */
-enum status stragglers_note(
-	struct series_state *series, uint64_t ordinal, const struct point *point, struct error *err) MUST_CHECK;
+enum status stragglers_note(struct stream_state *stream, struct series_state *series, uint64_t ordinal,
+	const struct point *point, struct error *err) MUST_CHECK;
 void stragglers_run(struct pipeline *pipeline, struct store_reader *reader);

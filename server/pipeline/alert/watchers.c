@@ -69,6 +69,17 @@ static bool is_main(const struct stream_state *stream, const struct series_state
 	       span_equal(metric_bare_name(candidates[main].metric), metric_bare_name(span_from(series->metric)));
 }
 
+/* *is_the_main: below 0 before somebody asked. It is the same for all rules, and looks at all series of the stream. */
+static bool is_answer(
+	const struct stream_state *stream, const struct series_state *series, struct span name, int *is_the_main)
+{
+	if (is_named(series, name))
+		return true;
+	if (*is_the_main < 0)
+		*is_the_main = is_main(stream, series);
+	return *is_the_main;
+}
+
 static struct watcher *find(struct series_state *series, const struct rule *rule)
 {
 	for (size_t i = 0; i < series->watcher_count; i++) {
@@ -168,13 +179,14 @@ enum status watchers_feed(struct pipeline *pipeline, struct stream_state *stream
 		return OK;
 	if (series->watched_by != rule_set_version(stream->rules))
 		TRY(bind(stream, series, err));
+	int is_the_main = -1;
 	for (size_t i = 0; i < series->watcher_count; i++) {
 		struct watcher *watcher = &series->watchers[i];
 		struct watched watched = {
 			pipeline, stream, series, rule_set_find(stream->rules, watcher->rule_id), arrival_ms, OK, err};
 		if (!watched.rule || stream->rules_seq <= watcher->since_seq)
 			continue;
-		if (!is_named(series, condition_metric(watched.rule->expression)) && !is_main(stream, series))
+		if (!is_answer(stream, series, condition_metric(watched.rule->expression), &is_the_main))
 			continue;
 		if (watcher->life != series->life)
 			watch_say_again(watcher->watch);

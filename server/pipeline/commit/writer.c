@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 enum { IDLE_MS = 200, GROUP_ITEMS_MAX = 4096 };
+enum { GATHER_MAX_NS = 5000000, GATHER_LEAST_SHARE = 8, GATHER_PAUSE_ROUNDS = 4 };
 
 struct round { /* what one group took from the queue, in order */
 	struct work *items[GROUP_ITEMS_MAX];
@@ -21,6 +22,9 @@ struct round { /* what one group took from the queue, in order */
 	size_t bytes;
 	size_t left; /* behind those: taken, but the group was full of work before their turn; they begin the next one */
 	int64_t until_ms;
+	size_t answered; /* batches of the round before, which was committed */
+	int64_t commit_ns; /* what the commit of that took */
+	unsigned alone_rounds; /* so many more begin with whoever is there */
 };
 
 static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
@@ -33,8 +37,9 @@ static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
 		atomic_fetch_add(&pipeline->figures.duplicate_pushes, result->duplicate_pushes);
 		atomic_fetch_add(&pipeline->figures.cut_lines, ingest->batch->cut_lines);
 	}
+	struct batch *batch = ingest->batch->is_senders ? NULL : ingest->batch;
 	ingest->done(ingest->context, result);
-	batch_free(ingest->batch);
+	batch_free(batch);
 	mem_free(ingest);
 }
 
@@ -55,10 +60,8 @@ static bool finish_item(struct pipeline *pipeline, struct work *work)
 		finish_ingest(pipeline, (struct ingest *)work);
 		return false;
 	}
-	/* a statement may find the disk full where the transaction as a whole does not */
-	bool may_pass =
-		control->status == ERR_UNAVAILABLE || control->status == ERR_IO || control->status == ERR_MEMORY;
-	if (may_pass && try_later(pipeline, control))
+	/* a statement may find the disk full, or a lock in its way, where the transaction as a whole does not */
+	if (control_may_pass(control->status) && try_later(pipeline, control))
 		return true;
 	control->done(control->context, control->status, &control->err);
 	return false;
@@ -96,10 +99,13 @@ static void end_round(struct pipeline *pipeline, struct round *round, enum statu
 {
 	bool must_pause = status == ERR_UNAVAILABLE || status == ERR_IO;
 
+	round->answered = 0;
 	for (size_t i = 0; i < round->count; i++) {
+		bool is_control = round->items[i]->is_control; /* it is gone when it is finished */
 		bool comes_back = status == OK ? finish_item(pipeline, round->items[i])
 					       : fail_item(pipeline, round->items[i], status, err);
 		must_pause = must_pause || comes_back;
+		round->answered += status == OK && !is_control;
 	}
 	if (must_pause)
 		pause_ms(pipeline, IDLE_MS);
@@ -137,15 +143,42 @@ static void take_left(struct round *round)
 		add_item(round, left[i]);
 }
 
+/*
+ * Who was answered with the last group may be back at once, and goes along with those who wait: in two groups that take turns everybody
+ * waits for two commits. At most as long as a commit takes, and not for a while when hardly anybody came.
+ */
+static void gather(struct pipeline *pipeline, struct round *round, size_t waiting)
+{
+	size_t expected = waiting + round->answered - 1; /* beside the first */
+	size_t before, bytes;
+
+	if (round->alone_rounds) {
+		round->alone_rounds--;
+		return;
+	}
+	queue_size(pipeline->queue, &before, &bytes);
+	if (!round->answered || before >= expected || bytes + round->bytes >= pipeline->options.group_bytes)
+		return;
+	int64_t wait_ns = round->commit_ns < GATHER_MAX_NS ? round->commit_ns : GATHER_MAX_NS;
+	size_t came = queue_gather(pipeline->queue, expected, wait_ns) - before;
+	if (came * GATHER_LEAST_SHARE < expected - before)
+		round->alone_rounds = GATHER_PAUSE_ROUNDS;
+}
+
 /* False: nothing came within IDLE_MS. */
 static bool take_round(struct pipeline *pipeline, struct round *round)
 {
+	size_t waiting, bytes;
+
 	take_left(round);
+	queue_size(pipeline->queue, &waiting, &bytes);
 	struct queue_item *first = round->count ? NULL : queue_pop(pipeline->queue, IDLE_MS);
 	if (first)
 		add_item(round, (struct work *)first);
 	if (!round->count)
 		return false;
+	if (first && !round->items[0]->is_control)
+		gather(pipeline, round, waiting);
 	round->until_ms = clock_mono_ms() + pipeline->options.group_ms;
 	take_waiting(pipeline, round);
 	return true;
@@ -226,6 +259,15 @@ static void count_group(struct pipeline *pipeline, const struct plan *plan, size
 	atomic_fetch_add(&figures->journal_bytes, record_bytes);
 }
 
+static enum status commit(struct plan *plan, struct round *round, struct error *err)
+{
+	int64_t start_ns = clock_mono_ns();
+	enum status status = store_tx_commit(plan->tx, err);
+
+	round->commit_ns = clock_mono_ns() - start_ns;
+	return status;
+}
+
 static enum status commit_plan(struct plan *plan, struct round *round, struct error *err)
 {
 	struct pipeline *pipeline = plan->pipeline;
@@ -238,7 +280,7 @@ static enum status commit_plan(struct plan *plan, struct round *round, struct er
 	if (status != OK)
 		store_tx_rollback(plan->tx);
 	else
-		status = store_tx_commit(plan->tx, err);
+		status = commit(plan, round, err);
 	if (status != OK) {
 		plan_abandon(plan);
 		return status;

@@ -29,7 +29,7 @@ static void taken(void *context, enum status status, const struct error *err)
 	if (status != OK)
 		log_line(LOG_ERROR, "checkpoint_row_failed", "job=\"%s\" error=\"%s\"", stream->job->name, err->text);
 	pthread_mutex_lock(&stream->mutex);
-	if (status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY) /* as of incidents */
+	if (!control_may_pass(status)) /* as of incidents */
 		stream->pending_incidents--;
 	pthread_mutex_unlock(&stream->mutex);
 	job_unref(stream->job);

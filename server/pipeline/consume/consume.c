@@ -135,7 +135,7 @@ enum status consume_point(struct pipeline *pipeline, struct stream_state *stream
 	begin_life(stream, series);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
 	if (report.status == OK && !stream->said)
-		TRY(stragglers_note(series, ordinal, point, err));
+		TRY(stragglers_note(stream, series, ordinal, point, err));
 	TRY(report.status);
 	return watchers_feed(pipeline, stream, series, ordinal, point, arrival_ms, err);
 }
@@ -156,7 +156,7 @@ void consume_rebuild_summary(struct stream_state *stream, struct series_state *s
 	size_t count = extractor_attempt_starts(stream->extractor, &starts);
 
 	if (series->sealed_points) {
-		series->needs_summary = true; /* the maintenance thread reads the chunks */
+		series->needs_summary = stream->has_unsummed = true; /* the maintenance thread reads the chunks */
 		return;
 	}
 	series->summary = (struct summary){0};

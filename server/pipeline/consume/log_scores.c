@@ -68,7 +68,7 @@ static void written(void *context, enum status status, const struct error *err)
 		log_line(LOG_WARNING, "scores_left_out", "job=\"%s\" scores=%zu known=%llu", stream->job->name,
 			scoring->left_out, (unsigned long long)scoring->known);
 	pthread_mutex_lock(&stream->mutex);
-	if (status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY) /* as of incidents */
+	if (!control_may_pass(status)) /* as of incidents */
 		stream->pending_incidents--;
 	pthread_mutex_unlock(&stream->mutex);
 	scoring_free(scoring);

@@ -106,7 +106,7 @@ static void heard_done(void *context, enum status status, const struct error *er
 		log_line(LOG_ERROR, "status_failed", "job=\"%s\" error=\"%s\"", heard->stream->job->name, err->text);
 	pthread_mutex_lock(&heard->stream->mutex);
 	/* else we are stopping: the stream is not sealed past it, the next start says it again */
-	if (status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY)
+	if (!control_may_pass(status))
 		heard->stream->pending_incidents--;
 	pthread_mutex_unlock(&heard->stream->mutex);
 	if (status == OK) {

@@ -107,7 +107,7 @@ static void telling_done(void *context, enum status status, const struct error *
 	if (status != OK)
 		log_line(LOG_ERROR, "fault_failed", "job=\"%s\" error=\"%s\"", stream->job->name, err->text);
 	pthread_mutex_lock(&stream->mutex);
-	tell_again(telling, status != ERR_UNAVAILABLE && status != ERR_IO && status != ERR_MEMORY);
+	tell_again(telling, !control_may_pass(status));
 	pthread_mutex_unlock(&stream->mutex);
 	if (status == OK && telling->said.count) {
 		atomic_store(&stream->job->is_row_dirty, true);

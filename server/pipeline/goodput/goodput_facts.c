@@ -7,6 +7,7 @@
 #include "pipeline/goodput/goodput.h"
 #include "read/charts/chart_query.h"
 #include "read/charts/continuity_read.h"
+#include "read/charts/derivation.h"
 #include "read/charts/main_series.h"
 #include "read/charts/points_read.h"
 #include "read/charts/pyramid_read.h"
@@ -326,10 +327,9 @@ static enum status read_evaluations(struct pipeline *pipeline, struct store_read
 	for (size_t i = 0; i < lead->stream->series_count && used < EVALUATIONS_MAX; i++) {
 		const struct series_view *series = &lead->stream->series[i];
 		struct collecting one;
-		if (series == lead->series || series_is_derived(series->series_id) || !points_of(series) ||
-			!is_evaluation(series, document))
+		if (series == lead->series || series_is_derived(series->series_id) || !is_evaluation(series, document))
 			continue;
-		used++;
+		used++; /* also where none of its points counts any more: they took their time */
 		TRY(read_series(pipeline, reader, arena, view, lead->stream->name, series, work, &one, err));
 		for (size_t j = 0; j < one.count; j++)
 			collect(out, one.points[j].ts_ms, one.points[j].step, one.points[j].attempt);
@@ -570,6 +570,18 @@ static enum status find_made_none(struct pipeline *pipeline, struct store_reader
 	return status == ERR_NOT_FOUND ? OK : status;
 }
 
+/* As settings say: a log may tell how many there are in an epoch, too, and the newest total alone. */
+static enum status read_declared(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, int64_t *steps, struct error *err)
+{
+	struct inputs *inputs;
+
+	TRY(derivation_read_inputs(pipeline, reader, arena, row, &inputs, err));
+	double value = inputs->items[INPUT_TOTAL_STEPS].value;
+	*steps = value >= 1 && value < 1e15 ? (int64_t)value : 0;
+	return OK;
+}
+
 static enum status gather(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	int64_t now_ms, bool has_steps, struct job_row *row, struct job_facts *out, struct error *err)
 {
@@ -586,6 +598,8 @@ static enum status gather(struct pipeline *pipeline, struct store_reader *reader
 	TRY(goodput_read_phases(pipeline, reader, arena, &view, now_ms, out, err));
 	if (has_steps)
 		TRY(read_steps(pipeline, reader, arena, &view, document, out, err));
+	if (out->facts.point_count)
+		TRY(read_declared(pipeline, reader, arena, &view.row, &out->facts.declared_steps, err));
 	keep_by_hand(out);
 	out->facts.end = end_of(&view.row);
 	const char *class = failure_class(view.row.failure_reason);

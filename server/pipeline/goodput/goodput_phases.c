@@ -18,7 +18,7 @@ struct phasing {
 	struct goodput_phase *phases;
 	bool *is_billed;
 	size_t count;
-	bool has_trained;
+	bool has_trained, was_done; /* what goes on behind Completed starts up as a job does */
 	bool has_begun; /* what is billed: Training, even if the image is not there yet */
 };
 
@@ -79,7 +79,9 @@ static void add_phase(
 	phase.from_ms = p->count ? p->phases[p->count - 1].to_ms : from_ms;
 	phase.to_ms = to_ms > phase.from_ms ? to_ms : phase.from_ms;
 	phase.cause = phase.cause.len ? phase.cause : cause_of_end(p, row);
-	p->has_trained |= phase.is_training;
+	p->was_done |= phase.is_done;
+	p->has_trained = !phase.is_done &&
+			 (p->has_trained || phase.is_training || (p->was_done && phase.bucket == GOODPUT_RESTART));
 	p->has_begun |= phase.is_training || span_equal(row->status, SPAN("Training"));
 	bool is_billed = p->has_begun && !is_waiting(row->status);
 	if (transition_is_assumed(row) && phase.is_training)

@@ -6,6 +6,7 @@
 #include "model/jobs/failure.h"
 #include "pipeline/goodput/goodput.h"
 #include "pipeline/jobs/job_times.h"
+#include "pipeline/jobs/rank_jobs.h"
 #include "pipeline/life/pools.h"
 #include "state/heard.h"
 #include "state/pipeline_state.h"
@@ -25,18 +26,18 @@ static void put_time(struct json_writer *w, const char *key, int64_t ms)
 	json_seconds(w, ms);
 }
 
-/* What jobs are ranked by; not there before it is known. */
+/* What jobs are ranked by; not there before it is known. Rankings are in the order of their metrics. */
 static void write_ranking(struct span metric, const struct ranking_row *rankings, size_t count, struct json_writer *w)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (!span_equal(rankings[i].metric, metric))
-			continue;
-		if (!isnan(rankings[i].best)) {
-			json_put_double(w, "best", rankings[i].best);
-			json_put_i64(w, "best_step", rankings[i].best_step);
-		}
-		json_put_double(w, "final", rankings[i].final);
+	const struct ranking_row *ranking = ranking_row_find(rankings, count, metric);
+
+	if (!ranking)
+		return;
+	if (!isnan(ranking->best)) {
+		json_put_double(w, "best", ranking->best);
+		json_put_i64(w, "best_step", ranking->best_step);
 	}
+	json_put_double(w, "final", ranking->final);
 }
 
 static void write_metric(

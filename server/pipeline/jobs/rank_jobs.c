@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/hash128.h"
+#include "base/map.h"
 #include "pipeline/jobs/ranking.h"
 #include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
@@ -67,19 +68,87 @@ static int higher_of(const struct job_view *view, struct span metric)
 	return 0;
 }
 
+/* Which series of the job are of which metric, so that a metric costs what its own series do, however many others there are. */
+struct members {
+	struct job_view view; /* without tails, which of ten thousand metrics at once would be too much */
+	struct map *first; /* metric -> the first of `places` + 1 */
+	struct place {
+		uint32_t stream, series; /* in the view */
+		size_t next; /* of the same metric, + 1; 0: none */
+	} * places;
+};
+
+static void members_done(struct members *members)
+{
+	map_free(members->first);
+}
+AUTO_DONE_TYPE(members)
+
+static enum status find_members(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, struct members *out, struct error *err)
+{
+	struct job_view *view = &out->view;
+	size_t count = 0;
+
+	TRY(view_read_job(pipeline, reader, arena, job, SPAN(""), SPAN(""), VIEW_SERIES, view, err));
+	for (size_t i = 0; i < view->stream_count; i++)
+		count += view->streams[i].series_count;
+	out->places = arena_alloc(arena, (count + 1) * sizeof *out->places);
+	out->first = map_new();
+	if (!out->places || !out->first)
+		return error_no_memory(err);
+	for (size_t i = view->stream_count; i-- > 0;) /* so that they are found in the order of the streams */
+		for (size_t j = view->streams[i].series_count; j-- > 0;) {
+			struct span metric = view->streams[i].series[j].metric;
+			uintptr_t next = (uintptr_t)map_get(out->first, metric);
+			out->places[--count] = (struct place){(uint32_t)i, (uint32_t)j, next};
+			if (!map_put(out->first, metric, (void *)(uintptr_t)(count + 1)))
+				return error_no_memory(err);
+		}
+	return OK;
+}
+
+/* A view of the metric's series alone, with their tails as they are now. */
+static enum status view_metric(const struct members *members, struct arena *arena, struct job_state *job,
+	struct span metric, struct job_view *out, struct error *err)
+{
+	size_t count = 0;
+
+	for (uintptr_t at = (uintptr_t)map_get(members->first, metric); at; at = members->places[at - 1].next)
+		count++;
+	*out = members->view;
+	out->streams = arena_alloc(arena, (count + 1) * sizeof *out->streams);
+	struct series_view *series = arena_alloc(arena, (count + 1) * sizeof *series);
+	if (!out->streams || !series)
+		return error_no_memory(err);
+	out->stream_count = 0;
+	for (uintptr_t at = (uintptr_t)map_get(members->first, metric); at;
+		at = members->places[at - 1].next, series++) {
+		const struct place *place = &members->places[at - 1];
+		struct stream_view *stream = &out->streams[out->stream_count++];
+		*stream = members->view.streams[place->stream];
+		*series = stream->series[place->series];
+		stream->series = series;
+		stream->series_count = 1;
+		TRY(view_read_tail(arena, job, stream->stream_id, series, err));
+	}
+	return OK;
+}
+
 static enum status rank_metric(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
-	const struct summary_row *row, struct ranking_row *out, struct error *err)
+	const struct members *members, const struct summary_row *row, struct ranking_row *out, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct chart_query query = {
-		.metric = row->metric, .from = INT64_MIN, .to = INT64_MAX, .attempts = ATTEMPTS_LIVE};
+	struct chart_query query = {.metric = row->metric,
+		.stream = SPAN(""),
+		.from = INT64_MIN,
+		.to = INT64_MAX,
+		.attempts = ATTEMPTS_LIVE};
 	struct job_view view;
 
 	if (!arena)
 		return error_no_memory(err);
-	query.stream = SPAN("");
-	TRY(view_read_job(pipeline, reader, arena, span_from(job->name), SPAN(""), row->metric,
-		VIEW_SERIES | VIEW_TAILS, &view, err));
+	TRY(view_metric(members, arena, job, row->metric, &view, err));
 	bool is_higher = ranking_is_higher_better(higher_of(&view, row->metric), row->role, row->metric);
 	AUTO_DONE(ranking)
 	ranking = ranking_begin(is_higher, row->summary.first_step, row->summary.last_step);
@@ -116,10 +185,15 @@ static int by_metric(const void *metric, const void *row)
 	return span_compare(*(const struct span *)metric, ((const struct ranking_row *)row)->metric);
 }
 
+const struct ranking_row *ranking_row_find(const struct ranking_row *rows, size_t count, struct span metric)
+{
+	return count ? bsearch(&metric, rows, count, sizeof *rows, by_metric) : NULL;
+}
+
 /* 0: it was never ranked. */
 static uint64_t mark_in(const struct ranking_row *ranked, size_t count, struct span metric)
 {
-	const struct ranking_row *row = count ? bsearch(&metric, ranked, count, sizeof *ranked, by_metric) : NULL;
+	const struct ranking_row *row = ranking_row_find(ranked, count, metric);
 
 	return row ? row->mark : 0;
 }
@@ -130,6 +204,7 @@ static enum status rank_metrics(struct pipeline *pipeline, struct store_reader *
 {
 	struct ranking_row *ranked, *made = arena_alloc(arena, (count + 1) * sizeof *made);
 	struct job_state *job = out->job;
+	AUTO_DONE(members) members = {.first = NULL};
 	size_t ranked_count;
 
 	if (!made)
@@ -144,7 +219,9 @@ static enum status rank_metrics(struct pipeline *pipeline, struct store_reader *
 			atomic_store(&job->is_summary_dirty, true);
 			return OK;
 		}
-		TRY(rank_metric(pipeline, reader, job, &rows[i], &made[out->count], err));
+		if (!members.first)
+			TRY(find_members(pipeline, reader, arena, span_from(job->name), &members, err));
+		TRY(rank_metric(pipeline, reader, job, &members, &rows[i], &made[out->count], err));
 		out->count++;
 	}
 	return OK;

@@ -30,7 +30,20 @@ enum {
 
 /* ---- choosing and snapshots: under the stream's lock ---- */
 
-static bool is_due(const struct seal *seal, const struct stream_state *stream)
+/* Looked at anew only when something was extracted since. */
+static bool has_long_tail(struct stream_state *stream)
+{
+	if (stream->undue_lines == stream->extracted_lines && stream->undue_points == stream->extracted_points)
+		return false;
+	for (size_t i = 0; i < stream->series_count; i++)
+		if (stream->series[i]->tail_count >= STREAM_DUE_POINTS)
+			return true;
+	stream->undue_lines = stream->extracted_lines;
+	stream->undue_points = stream->extracted_points;
+	return false;
+}
+
+static bool is_due(const struct seal *seal, struct stream_state *stream)
 {
 	bool is_silent = clock_mono_ms() - stream->heard_mono_ms > IDLE_DECIDES_MS;
 
@@ -47,10 +60,7 @@ static bool is_due(const struct seal *seal, const struct stream_state *stream)
 		return false;
 	if (stream->is_decided || stream->ranges[0].seq <= seal->due_seq || stream->unsealed_bytes >= seal->due_bytes)
 		return true;
-	for (size_t i = 0; i < stream->series_count; i++)
-		if (stream->series[i]->tail_count >= STREAM_DUE_POINTS)
-			return true;
-	return false;
+	return has_long_tail(stream);
 }
 
 static enum status snapshot_rest(struct seal *seal, struct unit *unit, struct error *err)

@@ -199,6 +199,10 @@ struct stream_state {
 	size_t derived_count; /* of `series`, with numbers from the other end: --max-series does not count them */
 	struct series_state **by_number; /* by the extractor's numbers; NULL entries: no point yet */
 	size_t number_count, number_cap;
+	/* Streams of a thousand series are looked at each moment, mostly in vain: so that nobody looks through all of them. */
+	bool has_paces; /* a series noted some that stragglers.c has not fetched */
+	bool has_unsummed; /* a series may need its summary */
+	uint64_t undue_lines, undue_points; /* no tail was long (seal.c) when so much was extracted */
 	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them; also of statuses */
 	struct clock_skew skew;
 	unsigned statuses; /* that its lines said of the job, since the start */

@@ -170,6 +170,7 @@ static enum status add_series(
 	series->max_ms = view->max_ms;
 	series->sealed_points = series->published = view->sealed_points;
 	series->needs_summary = needs_summary;
+	stream->has_unsummed = stream->has_unsummed || needs_summary;
 	series->is_told = view->is_told;
 	series->has_given_way = view->has_given_way;
 	series->says_steps = view->says_steps;

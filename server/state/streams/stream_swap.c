@@ -26,6 +26,10 @@ void stream_swap_derived(struct stream_state *a, struct stream_state *b)
 	SWAP(a->held_count, b->held_count);
 	SWAP(a->held_since_ms, b->held_since_ms);
 	SWAP(a->is_decided, b->is_decided);
+	SWAP(a->has_paces, b->has_paces);
+	SWAP(a->has_unsummed, b->has_unsummed);
+	SWAP(a->undue_lines, b->undue_lines);
+	SWAP(a->undue_points, b->undue_points);
 	SWAP(a->derive, b->derive);
 	SWAP(a->derived_count, b->derived_count);
 	for (size_t i = 0; i < DERIVED_COUNT; i++)

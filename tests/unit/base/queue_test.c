@@ -176,3 +176,47 @@ TEST(queue_out_of_memory)
 	CHECK(!queue_new(1, 1));
 	queue_free(NULL);
 }
+
+static void *push_three(void *context)
+{
+	static struct queue_item items[3];
+	struct error err;
+
+	for (int i = 0; i < 3; i++)
+		if (queue_push(context, &items[i], &err) != OK)
+			return context;
+	return NULL;
+}
+
+enum { LONG_NS = 2000000000 };
+
+TEST(queue_gathers_until_so_many_wait)
+{
+	AUTO(queue) queue = queue_new(10, 1000);
+	pthread_t thread;
+	void *failed;
+
+	CHECK_INT(queue_gather(queue, 0, LONG_NS), 0);
+	CHECK_INT(queue_gather(queue, 1, 1000), 0);
+	CHECK_INT(pthread_create(&thread, NULL, push_three, queue), 0);
+	CHECK_INT(queue_gather(queue, 3, LONG_NS), 3);
+	CHECK_INT(pthread_join(thread, &failed), 0);
+	CHECK(!failed);
+	CHECK_INT(queue_gather(queue, 4, 1000), 3);
+	for (int i = 0; i < 3; i++)
+		CHECK(queue_pop(queue, 0) != NULL);
+}
+
+TEST(queue_gathers_no_longer_when_control_work_waits_or_it_is_closed)
+{
+	AUTO(queue) queue = queue_new(10, 1000);
+	struct queue_item item = {.bytes = 1};
+	int64_t start_ns = clock_mono_ns();
+
+	CHECK_OK(queue_push_control(queue, &item, &err));
+	CHECK_INT(queue_gather(queue, 5, LONG_NS), 0);
+	CHECK(queue_pop(queue, 0) == &item);
+	queue_close(queue);
+	CHECK_INT(queue_gather(queue, 5, LONG_NS), 0);
+	CHECK(clock_mono_ns() - start_ns < LONG_NS);
+}

@@ -16,6 +16,8 @@ static struct fit_setup small(void)
 		.pipeline = 1,
 		.context = 1,
 		.replicas = 1,
+		.recomputed_share = 1,
+		.virtual_stages = 1,
 		.data = 4,
 		.parameter_bytes = 2,
 		.gradient_bytes = 2,
@@ -78,4 +80,20 @@ TEST(what_is_not_known_has_no_remedy)
 	CHECK(fit_remedies(&f, NAN, 1, 4, got) == 0);
 	f.sequence = NAN;
 	CHECK(fit_remedies(&f, 100000, 1, 4, got) == 0);
+}
+
+TEST(shards_of_a_group_and_layers_that_are_half_recomputed)
+{
+	struct fit_setup f = small();
+	struct fit_remedy got[FIT_CHANGES];
+
+	/* As in the first test, in groups of two: the micro batch, and full recomputation; no tensor degree. */
+	f.group = 2;
+	CHECK(fit_remedies(&f, 100000, 1, 4, got) == 2);
+	CHECK(got[0].changes[FIT_HALVE_MICRO_BATCH] && got[1].changes[FIT_FULL_RECOMPUTATION]);
+	/* (8192 + 139264) / 2 + 16000 = 89728; all of them leave 8192 + 16000. */
+	f.recompute = FIT_RECOMPUTE_FULL;
+	f.recomputed_share = 0.5;
+	CHECK(fit_remedies(&f, 30000, 1, 4, got) == 1);
+	CHECK(got[0].changes[FIT_FULL_RECOMPUTATION] && got[0].setup.recomputed_share == 1 && got[0].total == 24192);
 }

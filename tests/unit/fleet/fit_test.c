@@ -16,6 +16,8 @@ static struct fit_setup gpt3(void)
 		.pipeline = 8,
 		.context = 1,
 		.replicas = 1,
+		.recomputed_share = 1,
+		.virtual_stages = 1,
 		.data = 1,
 		.parameter_bytes = 2,
 		.gradient_bytes = 2,
@@ -85,4 +87,66 @@ TEST(what_is_not_known_stays_unknown)
 	f.is_16_bit = false;
 	fit_work_out(&f, &got);
 	CHECK(isnan(got.activations));
+}
+
+/* 7.5B parameters on 64 devices, as above: within a group of 8 each has 16 / 8 bytes of each, whatever the other 56 do (MiCS). */
+TEST(shards_within_a_group)
+{
+	struct fit_setup f = gpt3();
+	struct fit got;
+
+	f.parameters = 7.5e9;
+	f.tensor = f.pipeline = 1;
+	f.data = 64;
+	f.zero_stage = 3;
+	f.group = 8;
+	fit_work_out(&f, &got);
+	CHECK(fit_shards(&f) == 8 && fit_has_whole_copies(&f));
+	CHECK(got.parameters == 15e9 / 8 && got.gradients == 15e9 / 8 && got.optimizer == 90e9 / 8);
+	f.zero_stage = 2; /* PyTorch's _HYBRID_SHARD_ZERO2 */
+	fit_work_out(&f, &got);
+	CHECK(got.parameters == 15e9 && got.gradients == 15e9 / 8 && got.optimizer == 90e9 / 8);
+	f.group = 24;
+	CHECK(!fit_has_whole_copies(&f));
+	f.group = NAN; /* a node of unknown size */
+	fit_work_out(&f, &got);
+	CHECK(isnan(got.optimizer) && fit_has_whole_copies(&f));
+}
+
+/* The same with hpZ: 15e9 / 64 of the shards and 15e9 / 8 of the copy within a node, in 16 bits. */
+TEST(a_second_copy_of_the_parameters)
+{
+	struct fit_setup f = gpt3();
+	struct fit got;
+
+	f.parameters = 7.5e9;
+	f.tensor = f.pipeline = 1;
+	f.data = 64;
+	f.zero_stage = 3;
+	f.second_group = 8;
+	f.second_bytes = 2;
+	fit_work_out(&f, &got);
+	CHECK(got.parameters == 15e9 / 64 + 15e9 / 8 && got.gradients == 15e9 / 64 && got.optimizer == 90e9 / 64);
+	f.second_group = 7;
+	CHECK(!fit_has_whole_copies(&f));
+	f.zero_stage = 2; /* they are whole anyway */
+	fit_work_out(&f, &got);
+	CHECK(got.parameters == 15e9);
+}
+
+/* s b h = 25165824, t 8, p 8. Half of 96 layers keep 2, half 23; four virtual stages keep 1 + 7 / 32 of the layers. */
+TEST(some_layers_recomputed_and_interleaved_pipelines)
+{
+	struct fit_setup f = gpt3();
+	struct fit got;
+	const double sbh = 2048.0 * 12288;
+
+	f.recompute = FIT_RECOMPUTE_FULL;
+	f.recomputed_share = 0.5;
+	fit_work_out(&f, &got);
+	CHECK(got.activations == 48 * sbh * 2 + 48 * sbh * 23);
+	f.recompute = FIT_RECOMPUTE_NONE;
+	f.virtual_stages = 4;
+	fit_work_out(&f, &got);
+	CHECK(got.activations == 96 * 1.21875 * sbh * 23);
 }

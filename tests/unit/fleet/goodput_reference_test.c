@@ -177,12 +177,52 @@ static enum goodput_bucket before_point(const struct reference *r, size_t i, int
 	return x < b->ts_ms - work + work * kept / steps ? GOODPUT_PRODUCTIVE : GOODPUT_REDONE;
 }
 
+static bool breaks_off(const struct goodput_phase *phase)
+{
+	return phase->from_ms < phase->to_ms && !phase->is_training && phase->bucket == GOODPUT_RESTART;
+}
+
+/* When it was Completed behind one step and before what came next, with nothing that broke it off in front of that. -1: it was not. */
+static int64_t done_at(const struct goodput_facts *f, int64_t from_ms, int64_t to_ms, bool *is_broken_since)
+{
+	int64_t at = -1;
+
+	*is_broken_since = false;
+	for (size_t p = 0; p < f->phase_count; p++) {
+		const struct goodput_phase *phase = &f->phases[p];
+		if (phase->from_ms >= to_ms || (phase->to_ms <= from_ms && phase->from_ms < from_ms))
+			continue;
+		if (breaks_off(phase) && phase->to_ms > from_ms && at < 0)
+			return -1;
+		*is_broken_since |= breaks_off(phase) && phase->to_ms > from_ms;
+		if (phase->is_done && at < 0)
+			at = phase->from_ms > from_ms ? phase->from_ms : from_ms;
+	}
+	return at;
+}
+
+/* Of a job that was stopped nothing is late behind the status that says so. */
+static int64_t awaited_ms(const struct goodput_facts *f, int64_t last_ms, int64_t end_ms)
+{
+	for (size_t p = 0; f->end == GOODPUT_STOPPED && p < f->phase_count; p++)
+		if (f->phases[p].bucket == GOODPUT_IDLE && f->phases[p].from_ms >= last_ms)
+			return f->phases[p].from_ms - last_ms;
+	return end_ms - last_ms;
+}
+
 static enum goodput_bucket after_last(const struct reference *r, int64_t end_ms, int64_t x)
 {
 	const struct goodput_facts *f = r->facts;
 	int64_t last_ms = f->points[f->point_count - 1].ts_ms;
-	bool late = r->step_ms > 0 && reference_is_late(r, end_ms - last_ms, r->stride);
+	bool late = r->step_ms > 0 && reference_is_late(r, awaited_ms(f, last_ms, end_ms), r->stride), is_broken;
+	int64_t done_ms = done_at(f, last_ms, end_ms, &is_broken);
 
+	if (done_ms >= 0 && x < done_ms)
+		return marked(r, last_ms, done_ms, x, GOODPUT_IDLE, false);
+	if (done_ms >= 0 && f->end == GOODPUT_COMPLETED && !is_broken)
+		return marked(r, done_ms, end_ms, x, GOODPUT_IDLE, false);
+	if (done_ms >= 0)
+		return is_broken ? GOODPUT_RESTART : GOODPUT_FIRST_STEP;
 	for (size_t i = 0; i < f->phase_count; i++)
 		if (!f->phases[i].is_training && f->phases[i].bucket == GOODPUT_RESTART &&
 			f->phases[i].to_ms > last_ms && f->phases[i].to_ms > f->phases[i].from_ms)
@@ -218,25 +258,34 @@ static enum goodput_bucket reference_bucket(const struct reference *r, int64_t b
 		if (opens_attempt(f, j))
 			break;
 	}
-	bool is_gap = is_start || is_any_other_phase(f, f->points[i - 1].ts_ms, f->points[i].ts_ms);
-	return before_point(r, i, f->points[i - 1].ts_ms, is_start ? reference_from(r, i) : highest, x, is_gap,
-		is_gap ? GOODPUT_RESTART : GOODPUT_STALLED);
+	int64_t a_ms = f->points[i - 1].ts_ms, b_ms = f->points[i].ts_ms,
+		from = is_start ? reference_from(r, i) : highest;
+	bool is_gap = is_start || is_any_other_phase(f, a_ms, b_ms), is_broken;
+	bool late = r->step_ms <= 0 ||
+		    reference_is_late(r, b_ms - a_ms, f->points[i].step > from ? f->points[i].step - from : 0);
+	int64_t done_ms = late || is_gap ? done_at(f, a_ms, b_ms, &is_broken) : -1;
+	if (done_ms < 0)
+		return before_point(r, i, a_ms, from, x, is_gap, is_gap ? GOODPUT_RESTART : GOODPUT_STALLED);
+	if (late && x < done_ms)
+		return marked(r, a_ms, done_ms, x, GOODPUT_IDLE, false);
+	return before_point(
+		r, i, late ? done_ms : a_ms, from, x, true, is_broken ? GOODPUT_RESTART : GOODPUT_FIRST_STEP);
 }
 
 static void make_phases(struct script *s, uint64_t *random)
 {
 	static const char *const statuses[] = {"Starting", "Downloading", "Training", "Training", "Training",
-		"Interrupted", "Restarting", "Uploading", "Stopping"};
+		"Interrupted", "Restarting", "Uploading", "Stopping", "Completed", "Completed"};
 	static const char *const messages[] = {"", "Insufficient capacity error", "was unhealthy, replacing it!",
 		"Downloading the training image", "Downloading input data"};
 	int64_t at = below(random, 100), count = 1 + below(random, 7);
 	bool has_trained = false;
 
 	for (int64_t i = 0; i < count; i++) {
-		const char *status = statuses[below(random, 9)];
+		const char *status = statuses[below(random, sizeof statuses / sizeof *statuses)];
 		struct goodput_phase phase =
 			goodput_phase_of(span_from(status), span_from(messages[below(random, 5)]), has_trained);
-		has_trained |= phase.is_training;
+		has_trained = !phase.is_done && (has_trained || phase.is_training);
 		phase.from_ms = at;
 		at += below(random, 10) ? below(random, 9000) : 0;
 		phase.to_ms = at;

@@ -189,6 +189,29 @@ static void run_behind_a_save(struct script *s, int64_t save_s, int64_t silent_s
 }
 
 /* By the same measure: 40 s behind the others' lines allow a quarter of an hour, 999 s allow 1998. */
+/* Put aside for a day behind a save: that day is no part of the wall clock, so nothing hangs, there or at the saves behind it. */
+TEST(a_pause_behind_a_checkpoint_is_no_hang)
+{
+	static struct script s;
+	struct goodput_phase away = {
+		.from_ms = 710 * SECOND, .to_ms = 90710 * SECOND, .bucket = GOODPUT_IDLE, .is_away = true};
+
+	begin(&s, GOODPUT_RUNS);
+	add_phase(&s, training(0, 710));
+	add_phase(&s, away);
+	add_phase(&s, training(90710, 90960));
+	add_steps(&s, 1, 1, 60, 10, 10); /* to 600 */
+	s.marks[s.facts.mark_count++] = (struct goodput_mark){700 * SECOND, GOODPUT_CHECKPOINT, 60};
+	add_steps(&s, 1, 61, 80, 90770, 10); /* to 90960 */
+	CHECK_OK(goodput_derive(&s.facts, s.arena, &s.out, &err));
+	CHECK(seconds(&s, GOODPUT_CHECKPOINT) == 100 + 10 + 50 && seconds(&s, GOODPUT_STALLED) == 0);
+	CHECK(seconds(&s, GOODPUT_PRODUCTIVE) == 800 && s.out.total_ms == 960 * SECOND);
+	s.facts.point_count = 60; /* it has begun again, and made no step yet */
+	CHECK_OK(goodput_derive(&s.facts, s.arena, &s.out, &err));
+	CHECK(seconds(&s, GOODPUT_CHECKPOINT) == 100 + 10 + 250 && seconds(&s, GOODPUT_STALLED) == 0);
+	arena_free(s.arena);
+}
+
 TEST(silence_behind_a_checkpoint_is_a_stall_where_no_save_took_so_long)
 {
 	static const struct {
@@ -453,6 +476,25 @@ TEST(an_end_with_a_cause_before_the_first_step_is_a_break_that_lost_nothing)
 	CHECK(s.out.break_count == 1 && s.out.breaks[0].lost_steps == 0 && s.out.lost_steps == 0);
 	CHECK(s.out.breaks[0].from_ms == 30 * SECOND && s.out.breaks[0].to_ms == 40 * SECOND);
 	CHECK(span_equal(s.out.breaks[0].cause, SPAN("OutOfMemory")));
+	arena_free(s.arena);
+}
+
+/* The failed process prints its last step while it is Failed already, and what restarts makes none. */
+TEST(a_break_in_which_the_last_step_was_printed_begins_behind_it)
+{
+	static struct script s;
+	struct goodput_phase failed = phase_of("Failed", "", true, 50, 80);
+
+	begin(&s, GOODPUT_RUNS);
+	failed.cause = SPAN("OutOfMemory");
+	add_phase(&s, training(0, 50));
+	add_phase(&s, failed);
+	add_phase(&s, phase_of("Restarting", "", true, 80, 90));
+	add_phase(&s, training(90, 200));
+	add_steps(&s, 1, 1, 6, 10, 10); /* to 60 */
+	run(&s);
+	CHECK(s.out.break_count == 1 && s.out.breaks[0].step == 6 && s.out.breaks[0].lost_steps == -1);
+	CHECK(s.out.breaks[0].from_ms == 80 * SECOND && s.out.breaks[0].to_ms == 90 * SECOND);
 	arena_free(s.arena);
 }
 

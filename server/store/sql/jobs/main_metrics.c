@@ -43,7 +43,9 @@ enum status store_find_main_metric(struct store_reader *reader, struct arena *ar
 	bool has_row;
 
 	*metric = SPAN("");
-	TRY(statement_open(&s, reader, "SELECT metric FROM summaries WHERE job_id = ? AND main_role = ?", err));
+	TRY(statement_open(&s, reader,
+		"SELECT metric FROM summaries INDEXED BY summaries_by_role WHERE job_id = ? AND main_role = ? AND main_role > 0",
+		err));
 	bind_numbers(&s, job_id, role);
 	TRY(statement_step(&s, &has_row, err));
 	if (has_row)

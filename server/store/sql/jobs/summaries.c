@@ -117,19 +117,28 @@ static enum status read_counts(struct store_reader *reader, int64_t job_id, stru
 	return row_read(&s, NULL, ROWS(count_fields, struct job_counts), out, &is_there, err);
 }
 
+static const struct row_field fields[] = {FIELD(struct summary_row, metric), FIELD(struct summary_row, unit),
+	FIELD(struct summary_row, role), FIELD(struct summary_row, main_role), FIELD(struct summary_row, summary)};
+#define SUMMARIES "SELECT metric, unit, role, main_role, " SUMMARY_COLUMNS " FROM summaries"
+
+enum status store_read_main_summary(struct store_reader *reader, struct arena *arena, int64_t job_id, enum role role,
+	struct summary_row *out, bool *is_there, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		SUMMARIES " INDEXED BY summaries_by_role WHERE job_id = ? AND main_role = ? AND main_role > 0", err));
+	bind_numbers(&s, job_id, role);
+	return row_read(&s, arena, ROWS(fields, struct summary_row), out, is_there, err);
+}
+
 enum status store_read_summaries(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct job_counts *counts, struct summary_row **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct summary_row, metric), FIELD(struct summary_row, unit),
-		FIELD(struct summary_row, role), FIELD(struct summary_row, main_role),
-		FIELD(struct summary_row, summary)};
 
 	TRY(read_counts(reader, job_id, counts, err));
-	TRY(statement_open(&s, reader,
-		"SELECT metric, unit, role, main_role, " SUMMARY_COLUMNS
-		" FROM summaries WHERE job_id = ? ORDER BY metric",
-		err));
+	TRY(statement_open(&s, reader, SUMMARIES " WHERE job_id = ? ORDER BY metric", err));
 	bind_i64(&s, job_id);
 	return rows_read(&s, arena, ROWS(fields, struct summary_row), out, count, err);
 }

@@ -78,6 +78,16 @@ enum status store_read_streams(struct store_reader *reader, struct arena *arena,
 	return rows_read(&s, arena, ROWS(fields, struct stream_row), out, count, err);
 }
 
+enum status store_read_streams_from(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t first,
+	struct stream_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader, STREAMS " AND stream_id >= ? ORDER BY stream_id", err));
+	bind_numbers(&s, job_id, first);
+	return rows_read(&s, arena, ROWS(fields, struct stream_row), out, count, err);
+}
+
 enum status store_read_stream_after(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t after,
 	struct stream_row *out, struct error *err)
 {

@@ -1,0 +1,102 @@
+/* What a question costs the database must not grow with what else is stored: counted in steps of SQLite's machine, not in time. */
+#include "harness.h"
+#include "store/job_facts.h"
+
+enum { FEW = 20, MANY = 2000, STREAMS_FEW = 10, STREAMS_MANY = 400, SLACK_STEPS = 20 };
+
+/* Of all statements since they were counted last. */
+static int take_steps(struct store_reader *on)
+{
+	int steps = 0;
+
+	for (size_t i = 0; i < STATEMENT_SLOTS; i++)
+		if (sqlite_reader_of(on)->statements[i].prepared)
+			steps += sqlite3_stmt_status(
+				sqlite_reader_of(on)->statements[i].prepared, SQLITE_STMTSTATUS_VM_STEP, 1);
+	return steps;
+}
+
+static void put_metrics(struct harness *h, int64_t job_id, size_t count)
+{
+	struct summary_row *rows = arena_alloc(h->arena, count * sizeof *rows);
+
+	for (size_t i = 0; i < count; i++) {
+		char name[32];
+		snprintf(name, sizeof name, i + 1 < count ? "layer_%zu/norm" : "train_loss", i);
+		rows[i] = (struct summary_row){.metric = arena_copy(h->arena, span_from(name)),
+			.unit = SPAN(""),
+			.role = i + 1 < count ? ROLE_OTHER : ROLE_LOSS,
+			.summary = {.count = 1, .last = (double)i, .last_step = (int64_t)i}};
+	}
+	CHECK_OK(store_put_summaries(h->tx, job_id, &(struct job_counts){.streams = 1}, rows, count, &err));
+}
+
+static void put_streams(struct harness *h, int64_t job_id, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "algo-%zu", i);
+		struct stream_row row = {
+			.job_id = job_id, .name = span_from(name), .host = SPAN(""), .state = SPAN("state")};
+		CHECK_OK(store_put_stream(h->tx, &row, &err));
+	}
+}
+
+static int64_t put_job(struct harness *h, const char *name, size_t metrics, size_t streams)
+{
+	struct job_row job = {.name = span_from(name), .document = SPAN("{}")};
+
+	CHECK_OK(store_put_job(h->tx, &job, &err));
+	put_metrics(h, job.job_id, metrics);
+	put_streams(h, job.job_id, streams);
+	return job.job_id;
+}
+
+static int ask_main_summary(struct harness *h, int64_t job_id, size_t metrics)
+{
+	struct summary_row row;
+	bool is_there;
+
+	take_steps(h->reader);
+	CHECK_OK(store_read_main_summary(h->reader, h->arena, job_id, ROLE_LOSS, &row, &is_there, &err));
+	CHECK(is_there && span_equal(row.metric, SPAN("train_loss")));
+	CHECK_INT(row.summary.last_step, metrics - 1);
+	return take_steps(h->reader);
+}
+
+static int ask_main_metric(struct harness *h, int64_t job_id)
+{
+	struct span metric;
+
+	take_steps(h->reader);
+	CHECK_OK(store_find_main_metric(h->reader, h->arena, job_id, ROLE_LOSS, &metric, &err));
+	CHECK(span_equal(metric, SPAN("train_loss")));
+	return take_steps(h->reader);
+}
+
+/* Of a job whose other streams are in RAM the rows behind them are asked for. */
+static int ask_last_stream(struct harness *h, int64_t job_id, size_t streams)
+{
+	struct stream_row *rows;
+	size_t count;
+
+	take_steps(h->reader);
+	CHECK_OK(store_read_streams_from(h->reader, h->arena, job_id, (uint32_t)streams, &rows, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK_INT(rows[0].stream_id, streams);
+	return take_steps(h->reader);
+}
+
+TEST(one_metric_or_stream_costs_the_same_beside_many_others)
+{
+	struct harness h = harness_new();
+
+	CHECK_OK(store_tx_begin(&h.tx, h.store, &err));
+	int64_t few = put_job(&h, "few", FEW, STREAMS_FEW), many = put_job(&h, "many", MANY, STREAMS_MANY);
+	CHECK_OK(store_tx_commit(h.tx, &err));
+	CHECK(ask_main_summary(&h, few, FEW) > 0);
+	CHECK(ask_main_summary(&h, many, MANY) <= ask_main_summary(&h, few, FEW) + SLACK_STEPS);
+	CHECK(ask_main_metric(&h, many) <= ask_main_metric(&h, few) + SLACK_STEPS);
+	CHECK(ask_last_stream(&h, many, STREAMS_MANY) <= ask_last_stream(&h, few, STREAMS_FEW) + SLACK_STEPS);
+	harness_done(&h);
+}
