@@ -461,15 +461,26 @@ static bool is_next(const struct attempts *attempts, const struct track *track, 
 	       step - now->max_step <= 2 * stride;
 }
 
-static void note_late(struct attempts *attempts, struct position *old, const struct raw_step *raw, int64_t step)
+/* By its time. */
+static uint32_t attempts_at(const struct attempts *attempts, int64_t ts_ms)
 {
 	size_t at = attempts->start_count - 1;
 
+	while (at && attempts->opened_ms[at] > ts_ms)
+		at--;
+	return (uint32_t)at + 1;
+}
+
+uint32_t attempts_among(const struct attempts *attempts, int64_t ts_ms)
+{
+	return attempts->was_late ? attempts_at(attempts, ts_ms) : current(attempts);
+}
+
+static void note_late(struct attempts *attempts, struct position *old, const struct raw_step *raw, int64_t step)
+{
 	old->max_step = step > old->max_step ? step : old->max_step;
 	old->max_ts_ms = raw->ts_ms > old->max_ts_ms ? raw->ts_ms : old->max_ts_ms;
-	while (at && attempts->opened_ms[at] > raw->ts_ms)
-		at--;
-	attempts->late_attempt = (uint32_t)at + 1;
+	attempts->late_attempt = attempts_at(attempts, raw->ts_ms);
 	attempts->late_line = raw->line + 1;
 }
 

@@ -129,6 +129,8 @@ enum status attempts_place(struct attempts *attempts, struct track *track, const
 bool attempts_refute(struct attempts *attempts);
 /* Where a value of this line belongs. */
 uint32_t attempts_of_line(const struct attempts *attempts, uint64_t line);
+/* And where a line without one does, among those that came last. */
+uint32_t attempts_among(const struct attempts *attempts, int64_t ts_ms);
 /* One that nobody has to confirm. */
 enum status attempts_open_decided(struct attempts *attempts, int64_t step, struct error *err) MUST_CHECK;
 void attempts_pack(const struct attempts *attempts, struct buf *out);

@@ -162,6 +162,8 @@ bool extractor_is_undecided(
 bool extractor_is_on_trial(const struct extractor *extractor); /* the newest attempt may be taken back yet */
 
 uint32_t extractor_attempt(const struct extractor *extractor); /* from 1 */
+/* That of a line that says no value: of an earlier one where it stands in a batch that comes late. */
+uint32_t extractor_attempt_of_line(const struct extractor *extractor, int64_t ts_ms);
 
 /*
  * Points of the stream that were sent as such (sent.h). One series leads: the first of a loss, else the first of all. True: it is this one.

@@ -52,6 +52,11 @@ uint32_t extractor_attempt(const struct extractor *extractor)
 	return (uint32_t)extractor->attempts.start_count;
 }
 
+uint32_t extractor_attempt_of_line(const struct extractor *extractor, int64_t ts_ms)
+{
+	return attempts_among(&extractor->attempts, ts_ms);
+}
+
 size_t extractor_attempt_starts(const struct extractor *extractor, const int64_t **starts)
 {
 	*starts = extractor->attempts.starts;

@@ -1,6 +1,8 @@
 """Lines that come out of order: a shipper that sends an older batch again behind a newer one, two files of one stream, a batch of before a restart
 that comes behind it. What each comes to is worked out here by the times that the lines bear."""
 
+import json
+import random
 import time
 
 import pytest
@@ -41,6 +43,23 @@ def test_a_batch_of_before_a_restart_that_comes_behind_it(quick, made):
     assert columns["x"] == list(range(1, 41))
 
 
+def test_a_checkpoint_of_a_late_batch_is_one_of_before_the_restart(quick):
+    """Saved at step 24, told behind the restart from step 10."""
+    run, up_s = Run(quick), 30 * STEP_S + PAUSE_S
+    run.train(1, 20, 0)
+    run.train(11, 20, up_s)
+    run.train(21, 24, 20 * STEP_S)
+    run.say(24 * STEP_S + 1, "Saved checkpoint to /ckpt/checkpoint-24")
+    run.train(25, 30, 24 * STEP_S)
+    run.say(up_s + 10 * STEP_S + 1, "Saved checkpoint to /ckpt/checkpoint-20")
+    run.train(21, 40, up_s + 10 * STEP_S)
+    quick.wait_for_extraction()
+    rows = wait_until(lambda: len(found := quick.get("/api/v1/jobs/j/checkpoints").body["checkpoints"]) == 2 and found, what="the checkpoints")
+    assert sorted((row["step"], row["attempt"]) for row in rows) == [(20, 2), (24, 1)]
+    restart, = quick.get("/api/v1/jobs/j/continuity").body["restarts"]
+    assert (restart["newest_checkpoint_step"], restart["checkpoint_step"], restart["from_step"]) == (24, None, 10)
+
+
 def test_every_second_batch_is_late(quick):
     """Of ten steps each, ten later than they were made: over a restart from step 25 of 40, too."""
     run, up_s = Run(quick), 40 * STEP_S + PAUSE_S
@@ -50,6 +69,19 @@ def test_every_second_batch_is_late(quick):
     run.train(21, 30, 20 * STEP_S)
     for first in (46, 36):
         run.train(first, first + 9, up_s + (first - 26) * STEP_S)
+    run.end(up_s + 30 * STEP_S)
+    run.comes_to(productive=(25 + 30) * STEP_S, redone=15 * STEP_S, restart=PAUSE_S)
+    assert breaks(run) == [(40, 25, 15, 15 * STEP_S)] and attempts(run) == 2
+    assert restarts(run) == [(2, 26, 25, 15, "continued")]
+
+
+def test_records_of_one_body_go_back_by_minutes(quick):
+    """The same as NDJSON, whose times are beside the lines: one body, and every tenth record goes back by twenty minutes, or on by as much."""
+    run, up_s = Run(quick), 40 * STEP_S + PAUSE_S
+    batches = [(11, 0), (1, 0), (31, 0), (26, up_s - 25 * STEP_S), (21, 0), (46, up_s - 25 * STEP_S), (36, up_s - 25 * STEP_S)]
+    records = [{"ts": (run.at_s + before_s + step * STEP_S) * 1000, "line": f"step {step} loss: 2.5"} for first, before_s in batches for step in range(first, first + 10)]
+    body = "".join(json.dumps(record) + "\n" for record in records)
+    assert quick.post("/api/v1/logs?job=j&stream=algo-1", body, content_type="application/x-ndjson").body["accepted"] == 70
     run.end(up_s + 30 * STEP_S)
     run.comes_to(productive=(25 + 30) * STEP_S, redone=15 * STEP_S, restart=PAUSE_S)
     assert breaks(run) == [(40, 25, 15, 15 * STEP_S)] and attempts(run) == 2
@@ -100,6 +132,48 @@ def test_a_restart_whose_first_batch_comes_behind_steps_that_go_on(quick, is_sta
         run.comes_to(productive=40 * STEP_S, stalled=PAUSE_S + 10 * STEP_S)
         assert breaks(run) == []
     assert attempts(run) == (2 if is_stated else 1)
+
+
+def made_up(chance):
+    """Batches of (step, seconds), and (last step, from step, lost steps) of each restart."""
+    batches, broken, step, at_s = [], [], 0, 0
+    size, stretches = chance.choice([5, 10]), [chance.randint(25, 60) for _ in range(chance.randint(1, 3))] + [chance.randint(45, 70)]
+    for number, steps in enumerate(stretches):
+        if number:
+            back = chance.randint(5, min(40, step - 1))
+            broken.append((step, step - back, back))
+            step, at_s = step - back, at_s + chance.choice([600, 1200])
+        made = [(step + n, at_s + n * STEP_S) for n in range(1, steps + 1)]
+        step, at_s = made[-1]
+        batches += [made[at:at + size] for at in range(0, steps, size)]
+    return batches, broken
+
+
+def shuffled(batches, chance):
+    """Some change places with the next one."""
+    order, at = list(batches), 0
+    while at + 1 < len(order):
+        if chance.random() < 0.3:
+            order[at:at + 2] = order[at + 1], order[at]
+            at += 1
+        at += 1
+    return order
+
+
+def test_stated_restarts_are_the_same_in_whatever_order_batches_come(quick):
+    for seed in range(20):
+        chance = random.Random(seed)
+        batches, broken = made_up(chance)
+        run = Run(quick, f"j{seed}")
+        for before, behind in zip(batches, batches[1:]):
+            if behind[0][0] <= before[-1][0]:
+                run.state("Restarting", before[-1][1] + 10)
+                run.state("Training", behind[0][1] - STEP_S)
+        for batch in shuffled(batches, chance):
+            run.print(*batch)
+        run.end(batches[-1][-1][1])
+        wanted = [(last, from_step, lost, lost * STEP_S) for last, from_step, lost in broken]
+        wait_until(lambda: breaks(run) == wanted, what=f"{wanted} of seed {seed}; it is {breaks(run)}")
 
 
 # ---- when it trained again behind a status ----

@@ -34,6 +34,10 @@ class Run:
         text = "".join(f"{stamp(after_s)} step {step} loss: 2.5\n" for step, after_s in steps)
         assert self.server.post(f"/api/v1/logs?job={self.job}&stream=algo-1", text.encode(), content_type="text/plain").status == 200
 
+    def say(self, after_s, text):
+        stamp = datetime.datetime.fromtimestamp(self.at_s + after_s, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert self.server.post(f"/api/v1/logs?job={self.job}&stream=algo-1", f"{stamp} {text}\n".encode(), content_type="text/plain").status == 200
+
     def train(self, first, last, at_s):
         """Steps first..last, the first of which is made STEP_S after at_s; when the last one is."""
         self.print(*((step, at_s + (step - first + 1) * STEP_S) for step in range(first, last + 1)))

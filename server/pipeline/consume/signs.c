@@ -278,7 +278,8 @@ static enum status take_checkpoint(struct pipeline *pipeline, struct stream_stat
 	const struct extract_line *line, int64_t ts_ms, struct error *err)
 {
 	struct signs *signs = stream->signs;
-	uint32_t attempt = extractor_has_steps(stream->extractor) ? extractor_attempt(stream->extractor) : 0;
+	bool has_steps = extractor_has_steps(stream->extractor);
+	uint32_t attempt = has_steps ? extractor_attempt_of_line(stream->extractor, ts_ms) : 0;
 	int64_t at = step >= 0 ? step : extractor_last_step(stream->extractor);
 
 	if (at < 0 || (signs->checkpoint_step == at && signs->checkpoint_attempt == attempt))
