@@ -4,6 +4,7 @@
  * machine is kept. A bad object harms itself alone.
  */
 #include "extract/line/kernel_line.h"
+#include "extract/line/kernel_record.h"
 #include "ingest/ingest.h"
 #include "ingest/lines/lines.h"
 #include "ingest/ndjson_scan.h"
