@@ -152,7 +152,7 @@ static enum status note_host(
 {
 	struct span host = label_set_value(&parser->labels, LABEL_HOST);
 
-	if (!host.len || part->other_host.len || span_equal(host, part->host) || !is_name(parser, "host", host))
+	if (!host.len || part->other_host.len || span_equal_fold(host, part->host) || !is_name(parser, "host", host))
 		return OK;
 	struct span *to = part->host.len ? &part->other_host : &part->host;
 	*to = arena_copy(batch->arena, host);
