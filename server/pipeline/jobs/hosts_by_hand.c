@@ -1,6 +1,7 @@
 #include "pipeline/jobs/hosts_by_hand.h"
 
 #include "base/log.h"
+#include "pipeline/jobs/incident_hosts.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
 #include "store/hosts_by_hand.h"
@@ -82,7 +83,7 @@ enum status hosts_by_hand_write(
 		if (!is || !span_equal_fold(is->host, json_string_of(at)))
 			TRY(set_one(tx, arena, job->job_id, at, out, err));
 	}
-	return OK;
+	return out->count ? incident_hosts_follow(tx, job, err) : OK;
 }
 
 void hosts_by_hand_apply(struct pipeline *pipeline, int64_t job_id, const struct hosts_set *set)
