@@ -7,8 +7,8 @@
 /* "2026-11-30 01:10:00 INFO kernel: …" is a logger's of that name. */
 bool kernel_line_names(struct span host)
 {
-	return host.len && !span_equal(host, SPAN("localhost")) && !span_starts_with(host, SPAN("localhost.")) &&
-	       logger_level_length(host) != host.len;
+	return host.len && machine_name_length(host) == host.len && !span_equal(host, SPAN("localhost")) &&
+	       !span_starts_with(host, SPAN("localhost.")) && logger_level_length(host) != host.len;
 }
 
 /* Blanks and colours in front. */

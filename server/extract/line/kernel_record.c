@@ -47,6 +47,7 @@ struct quoted {
 	bool is_said; /* it holds what the signature matched */
 	bool is_own; /* as the kernel's own line */
 	bool is_free; /* as something else than a pattern */
+	struct span machine; /* that a record is of, by its members */
 	struct span host; /* whose it is: what stands nearest to it says so; "": nothing does */
 };
 
@@ -73,15 +74,10 @@ static bool is_at(const struct record *record, size_t from, struct span path)
 	return !path.len;
 }
 
-static bool may_be_host(struct span value)
-{
-	return value.len && machine_name_length(value) == value.len && kernel_line_names(value);
-}
-
 static void note_origin(const struct record *record, size_t from, struct span value, struct origin *origin)
 {
 	for (size_t i = 0; i < origin->count; i++)
-		if (is_at(record, from, origin->names[i]) && may_be_host(value)) {
+		if (is_at(record, from, origin->names[i]) && kernel_line_names(value)) {
 			origin->host = value;
 			origin->count = i;
 		}
@@ -315,8 +311,9 @@ static struct quoted read_record(struct span text, size_t level, const struct re
 		close_one(&record);
 	quoted.is_kernels |= record.is_programs;
 	quoted.is_sure |= record.is_programs;
+	quoted.machine = choose(&record);
 	if (quoted.is_kernels && !quoted.host.len)
-		quoted.host = choose(&record);
+		quoted.host = quoted.machine;
 	return quoted;
 }
 
@@ -339,10 +336,10 @@ static struct quoted find_record(struct span text, struct span said, bool takes_
 
 	buf_reset(plain);
 	if (begin < 0)
-		return (struct quoted){.host = SPAN("")};
+		return (struct quoted){.host = SPAN(""), .machine = SPAN("")};
 	struct span record = span_cut(span_skip(text, (size_t)begin), KERNEL_RECORD_BYTES);
 	if (span_find_char(record, '\\') >= 0 && !buf_reserve(plain, UNWRAP_RECORDS_MAX * record.len))
-		return (struct quoted){.host = SPAN("")};
+		return (struct quoted){.host = SPAN(""), .machine = SPAN("")};
 	return read_record(record, 1, &reading);
 }
 
@@ -372,6 +369,11 @@ enum record_words kernel_record_words(struct span record, struct span said, stru
 	if (quoted.is_own || (quoted.is_sure && quoted.is_said))
 		return RECORD_IS_KERNELS;
 	return quoted.is_said && !quoted.is_free ? RECORD_LISTS : RECORD_SAYS;
+}
+
+void kernel_record_machine(struct span record, struct buf *plain, struct span *host)
+{
+	*host = find_record(record, SPAN(""), false, plain).machine;
 }
 
 /* ---- what is kept of one ---- */
@@ -422,6 +424,14 @@ static void append_lines(struct buf *out, struct span text, const struct quoted 
 		if (text.ptr)
 			buf_append_char(out, '\n');
 	}
+}
+
+void kernel_record_wrap(struct span text, struct span host, struct buf *out)
+{
+	const struct quoted quoted = {.host = host};
+
+	buf_reset(out);
+	append_lines(out, text, &quoted);
 }
 
 bool kernel_record_keep(struct span record, struct span text, struct buf *plain, struct buf *out)

@@ -257,6 +257,15 @@ static enum status note(struct plan *plan, const struct plan_slice *slice, const
 	return look(&noting, arena, is_change, err);
 }
 
+/* Records name their machines where those before them named none: a program's may be of a database that it asks. */
+static bool is_late(const struct plan_slice *slice, const struct batch_part *part)
+{
+	const struct stream_state *stream = slice->stream;
+	const char *present = stream->hosts.planned ? stream->hosts.planned : stream->host;
+
+	return part->is_host_of_records && slice->range.first_line && !present[0] && !stream->hosts.is_shared;
+}
+
 enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err)
 {
 	const struct batch *batch = ingest->batch;
@@ -264,14 +273,14 @@ enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t fi
 	for (size_t i = first_slice; i < plan->slice_count; i++) {
 		const struct plan_slice *slice = &plan->slices[i];
 		const struct batch_part *part = &batch->parts[slice->part];
-		struct span host = part->host.len ? part->host : batch->host;
-		if (!host.len)
+		struct span host = batch_part_host(batch, part);
+		if (!host.len || is_late(slice, part))
 			continue;
 		TRY(note(plan, slice, batch, host, false, err));
-		if (!part->other_host.len)
-			continue;
-		TRY(note(plan, slice, batch, part->other_host, true, err));
-		TRY(note(plan, slice, batch, host, true, err));
+		for (size_t k = 0; k < part->other_host_count; k++)
+			TRY(note(plan, slice, batch, part->other_hosts[k], true, err));
+		if (part->other_host_count)
+			TRY(note(plan, slice, batch, host, true, err));
 	}
 	return OK;
 }
