@@ -363,11 +363,10 @@ TEST(a_line_that_only_quotes_a_kernel)
 		"{\"answer\":\"" XID "\",\"train\":{\"step\":1,\"loss\":2.5}}", "step 5 loss 2.1\rx " XID,
 		"lost step 5, closs 3: " XID, "dmesg: " XID, "had:[  123.4] " XID, "\"[  123.4] " XID "\"",
 		"x=\"a\" said message=\"" XID "\"", "set message = \"" XID "\"", "f(message=\"" XID "\")",
-		"NVRM: Xid (PCI:0000:02:00): 79 is fatal", "{\"message\":\"" XID "\"",
-		"{\"rows\":[{\"message\":\"" XID "\"}]}", "INFO sent {\"message\":\"" XID "\"}",
-		"  + grep \"" XID "\" f", "{\"dmesg\":[\"" XID "\"]}", "{\"patterns\":[\"" ECC "\"]}",
-		"    raise RuntimeError(\"uncorrectable ECC error\")", "if you see \"" ECC "\", drain", "`" ECC "`",
-		"{\"pattern\":\"" ECC "\"}"};
+		"NVRM: Xid (PCI:0000:02:00): 79 is fatal", "{\"rows\":[{\"message\":\"" XID "\"}]}",
+		"INFO sent {\"message\":\"" XID "\"}", "  + grep \"" XID "\" f", "{\"dmesg\":[\"" XID "\"]}",
+		"{\"patterns\":[\"" ECC "\"]}", "    raise RuntimeError(\"uncorrectable ECC error\")",
+		"if you see \"" ECC "\", drain", "`" ECC "`", "{\"pattern\":\"" ECC "\"}"};
 	static const char *const others[] = {XID, "kernel: " XID, "{\"message\":\"" XID "\",\"host\":\"gpu14\"}",
 		"step 5 loss 2.1[  123.4] " XID, "step 5 loss 2.1\r" XID,
 		"{\"log\":\"step 5 loss 2.1\\n[  123.4] " XID "\"}", "{\"log\":\"step 5 loss 2.1\\n" XID "\"}",
@@ -377,7 +376,7 @@ TEST(a_line_that_only_quotes_a_kernel)
 		"gpu07: {\"MESSAGE\":\"" XID "\"}", "ERROR: " XID, "{\"error\":\"" ECC "\"}",
 		"{\"errors\":[\"" ECC "\"]}", "err=\"" ECC "\"",
 		"failed: RuntimeError('CUDA error: uncorrectable ECC error')", "it didn't: " ECC,
-		"Memory cgroup o" OOM_SAID, "[1.5] O" OOM_SAID};
+		"{\"message\":\"" XID "\"", "Memory cgroup o" OOM_SAID, "[1.5] O" OOM_SAID};
 
 	for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
 		if (!is_quote(quotes[i]))
