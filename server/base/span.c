@@ -13,18 +13,12 @@ enum { LONG_NEEDLE_BYTES = 32 };
 /* The longest text of a double by "%f" has 317 characters; past the fast limit the counting would have to be wider. */
 enum { MAX_FAST_CHARACTERS = 64, MAX_NUMBER_CHARACTERS = 511 };
 
-/* ASCII alone, whatever the locale is; tolower() is a call a byte. */
-static char fold(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 bool span_equal_fold(struct span a, struct span b)
 {
 	if (a.len != b.len)
 		return false;
 	for (size_t i = 0; i < a.len; i++)
-		if (fold(a.ptr[i]) != fold(b.ptr[i]))
+		if (span_fold(a.ptr[i]) != span_fold(b.ptr[i]))
 			return false;
 	return true;
 }

@@ -61,6 +61,11 @@ static inline bool span_take(struct span *rest, struct span prefix)
 	return true;
 }
 
+/* ASCII alone, whatever the locale is; tolower() is a call a byte. */
+static inline char span_fold(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
 bool span_equal_fold(struct span a, struct span b); /* ASCII case folded */
 /* -1 when it is not there. */
 ptrdiff_t span_find(struct span s, struct span needle);

@@ -193,6 +193,16 @@ void label_set_finish(struct label_set *set)
 	}
 }
 
+bool label_set_is_better(const struct label_set *set, enum label_role role, struct span name, unsigned *rank)
+{
+	unsigned found = rank_of(&set->labels->roles[role], name, *rank);
+
+	if (found == NOT_FOUND)
+		return false;
+	*rank = found;
+	return true;
+}
+
 struct span label_set_value(const struct label_set *set, enum label_role role)
 {
 	return buf_span(&set->values[role]);

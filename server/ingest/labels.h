@@ -43,6 +43,8 @@ void label_set_reset(struct label_set *set);
 void label_set_add(struct label_set *set, struct span name, struct span value);
 /* All labels are given: a stream that is named by its index gets its name. */
 void label_set_finish(struct label_set *set);
+/* Whether a label, or an attribute of one entry, names what no better one did: rank, at first UINT_MAX, is then its own. */
+bool label_set_is_better(const struct label_set *set, enum label_role role, struct span name, unsigned *rank);
 struct span label_set_value(const struct label_set *set, enum label_role role); /* "": none */
 
 /* Loki's text of labels, {job="x", host="y"}; ERR_INVALID names the byte. */

@@ -171,6 +171,7 @@ static int field_of(struct span name)
 		[NDJSON_LOG] = {"log", 3},
 		[NDJSON_MESSAGE] = {"message", 7},
 		[NDJSON_TS] = {"ts", 2},
+		[NDJSON_TS_MS] = {"ts_ms", 5},
 		[NDJSON_TIME] = {"time", 4},
 		[NDJSON_AT_TIMESTAMP] = {"@timestamp", 10},
 		[NDJSON_TIMESTAMP] = {"timestamp", 9},
@@ -178,6 +179,14 @@ static int field_of(struct span name)
 		[NDJSON_JOURNAL_TIME] = {"__REALTIME_TIMESTAMP", 20},
 		[NDJSON_STREAM] = {"stream", 6},
 		[NDJSON_JOB] = {"job", 3},
+		[NDJSON_OWN_HOST] = {"_HOSTNAME", 9},
+		[NDJSON_OWN_HOST_SMALL] = {"_hostname", 9},
+		[NDJSON_HOSTNAME_CAPITALS] = {"HOSTNAME", 8},
+		[NDJSON_HOSTNAME] = {"hostname", 8},
+		[NDJSON_HOST_CAPITALS] = {"HOST", 4},
+		[NDJSON_HOST] = {"host", 4},
+		[NDJSON_HOST_NAME] = {"host.name", 9},
+		[NDJSON_KUBERNETES] = {"kubernetes", 10},
 	};
 
 	for (int i = 0; i < NDJSON_FIELD_COUNT; i++)

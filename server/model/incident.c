@@ -1,5 +1,7 @@
 #include "model/incident.h"
 
+#include "base/hash128.h"
+
 static const struct {
 	const char *name, *verb;
 	enum incident_kind harm;
@@ -111,4 +113,16 @@ bool incident_close_parse(struct span name, enum incident_close *out)
 const char *incident_close_words(enum incident_close why)
 {
 	return why < INCIDENT_CLOSE_COUNT ? closes[why].words : NULL;
+}
+
+enum { ORDINAL_HASH_BITS = 20 };
+
+uint64_t incident_ordinal_of(struct span what, int64_t at_ms)
+{
+	struct hash128 hash = {0};
+
+	hash128_add(&hash, what);
+	uint64_t time = at_ms > 0 ? (uint64_t)at_ms & ((UINT64_C(1) << INCIDENT_TIME_BITS) - 1) : 0;
+
+	return (hash.low & ((UINT64_C(1) << ORDINAL_HASH_BITS) - 1)) << INCIDENT_TIME_BITS | time;
 }

@@ -38,6 +38,8 @@ const char *incident_close_words(enum incident_close why); /* "until the job end
 
 /* Of opened_ordinal: what is said of no series has its time there, and above it a hash of what is said. */
 enum { INCIDENT_TIME_BITS = 43 };
+/* Of a job the same signature, or host, at the same time is the same incident, whoever says it again. */
+uint64_t incident_ordinal_of(struct span what, int64_t at_ms);
 
 /* What a detector says about a series. The key of an incident is (series, kind, opened_ordinal): replay repeats nothing. */
 struct incident {

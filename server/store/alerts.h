@@ -141,6 +141,9 @@ enum status store_read_incident(struct store_reader *reader, struct arena *arena
 /* What it is about became known later. */
 enum status store_put_incident_facts(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, struct span facts, struct error *err) MUST_CHECK;
+/* It is about another machine than it was opened for: by that one's key, if no other has it. */
+enum status store_rename_incident(struct store_tx *tx, int64_t job_id, uint32_t incident_id, uint64_t opened_ordinal,
+	struct span facts, struct error *err) MUST_CHECK;
 /* Those that are open. */
 enum status store_read_rule_incidents(struct store_reader *reader, struct arena *arena, int64_t rule_id,
 	struct incident_row **out, size_t *count, struct error *err) MUST_CHECK;

@@ -71,6 +71,41 @@ def test_faults_drains_and_ways_in_follow_and_go_back(replaced):
     assert host_of(server) == ("fourth", None)
 
 
+def test_incidents_name_the_machine_that_was_set(server):
+    """The one of the machine and those that only tell of it; what a line says of another machine stays, and null gives the first name back."""
+    ship(server, "a", "n1", ["step: 1 loss: 2.0", XID, "srun: error: Node failure on n3"])
+    ship(server, "a", "n2", ["step: 1 loss: 2.0", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1 GiB."], stream="algo-2")
+    wait_for_faults(server, "n1", "n3", lines=[[1], [2]])
+    wait_until(lambda: incidents(server, "a", "log_signature"), what="all of them")
+
+    def named():
+        rows = incidents(server, "a", "node_suspect") + incidents(server, "a", "log_signature")
+        one = sorted((row["evidence"]["host"], row["evidence"]["summary"].rpartition(" on ")[2], row["id"]) for row in rows)
+        for host, summary, number in one:
+            row = server.get(f"/api/v1/incidents/{number}").body["incident"]["evidence"]
+            assert host == summary == row["host"] and row["title"] and row["text"] and row["cause"]
+        return [host for host, _, _ in one], {number for _, _, number in one}
+
+    hosts, numbers = named()
+    assert hosts == ["n1", "n2", "n3"]
+    set_hosts(server, algo_1="gpu7")
+    assert named() == (["gpu7", "n2", "n3"], numbers)
+    set_hosts(server, algo_2="gpu8")
+    assert named() == (["gpu7", "gpu8", "n3"], numbers)
+    for again in (server.restart, lambda: (server.kill(), server.start())):
+        again()
+        assert named() == (["gpu7", "gpu8", "n3"], numbers)
+    # it is that machine's: what comes of it is the same, and what comes of the first one is another
+    ship(server, "a", "n9", [XID])
+    wait_for_faults(server, "gpu7", lines=[[1]])
+    ship(server, "a", "n1", [XID], stream="algo-3")
+    wait_for_faults(server, "n1", lines=[[0]])
+    assert sorted(row["evidence"]["host"] for row in incidents(server, "a", "node_suspect")) == ["gpu7", "n1", "n3"]
+    set_hosts(server, algo_1=None, algo_2=None)
+    assert sorted(row["evidence"]["host"] for row in incidents(server, "a", "log_signature")) == ["n2"]
+    assert {"n1", "n3"} <= {row["evidence"]["host"] for row in incidents(server, "a", "node_suspect")}
+
+
 def test_what_several_share_is_one_machines(server):
     for n in range(3):
         for host in ("n1", "n2"):

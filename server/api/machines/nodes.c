@@ -12,6 +12,7 @@
 #include "store/streams.h"
 #include "store/jobs.h"
 #include "store/nodes.h"
+#include "store/stream_hosts.h"
 
 enum {
 	LIMIT_DEFAULT = 50,
@@ -362,10 +363,12 @@ enum status api_node(void *context, void *worker, const struct http_request *req
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
-	struct span host = http_request_segment(request, 0);
+	struct span host = http_request_segment(request, 0), known;
 	struct node_ledger ledger;
 
 	TRY(api_arena(&arena, err));
+	TRY(store_find_spelling(own->reader, arena, host, &known, err));
+	host = known.len ? known : host;
 	TRY(store_reader_begin(own->reader, err));
 	enum status status = node_ledger_read(&ledger, ((const struct api *)context)->options.pipeline, own->reader,
 		arena, host, http_request_arrival_ms(request), err);

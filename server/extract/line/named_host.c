@@ -1,6 +1,7 @@
 #include "extract/line/named_host.h"
 
 #include "extract/line/kernel_line.h"
+#include "extract/line/kernel_record.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/part.h"
 

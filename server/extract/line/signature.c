@@ -2,6 +2,8 @@
 
 #include "base/arena.h"
 #include "extract/line/kernel_line.h"
+#include "extract/line/kernel_record.h"
+#include "extract/line/quoted_line.h"
 #include "extract/line/sieve.h"
 
 #include <stdio.h>
@@ -242,6 +244,15 @@ static bool try_one(
 	return true;
 }
 
+/* What the kernel says in words that others use, too, is certain by its form alone; other words may be quoted. */
+static bool counts(const struct compiled *item, struct span text, struct span said)
+{
+	if (item->shown.is_kernel)
+		return kernel_line_is_sure(text, said);
+	return item->shown.is_check || item->shown.about == SIGNATURE_CHECKPOINT ||
+	       !quoted_line_is(text, said, item->shown.about == SIGNATURE_NODE, item->host_group > 0);
+}
+
 bool signature_find(const struct signature_set *set, struct regex_scratch *scratch, struct span text, bool is_system,
 	struct signature_found *out)
 {
@@ -261,7 +272,7 @@ bool signature_find(const struct signature_set *set, struct regex_scratch *scrat
 			out->index = base + (size_t)__builtin_ctzll(bits);
 			if (!try_one(&set->items[out->index], scratch, text, out))
 				continue;
-			if (is_system || !out->signature->is_kernel || kernel_line_is_sure(text, out->said))
+			if (is_system || counts(&set->items[out->index], text, out->said))
 				return true;
 		}
 	return false;

@@ -4,6 +4,7 @@
  * machine is kept. A bad object harms itself alone.
  */
 #include "extract/line/kernel_line.h"
+#include "extract/line/kernel_record.h"
 #include "ingest/ingest.h"
 #include "ingest/lines/lines.h"
 #include "ingest/ndjson_scan.h"
@@ -30,6 +31,7 @@ struct ingest_parser {
 	struct buf job_name; /* the same of the names */
 	struct buf stream_name;
 	struct buf plain, kept; /* of a kernel's line */
+	struct buf machine; /* of a record's */
 	struct buf warnings;
 	bool is_array;
 	enum array_state state;
@@ -50,6 +52,7 @@ static void ndjson_free(struct ingest_parser *parser)
 	buf_done(&parser->job_name);
 	buf_done(&parser->stream_name);
 	buf_done(&parser->plain);
+	buf_done(&parser->machine);
 	buf_done(&parser->kept);
 	buf_done(&parser->warnings);
 	arena_free(parser->arena);
@@ -73,7 +76,7 @@ static enum status ndjson_open(struct ingest_parser **out, const struct ingest_o
 	}
 	parser->carry = BUF_INIT(ESCAPE_FACTOR * options->max_line_bytes + OTHER_FIELDS_BYTES);
 	parser->decoded = parser->job_name = parser->stream_name = BUF_INIT(parser->carry.max_bytes);
-	parser->plain = BUF_INIT(KERNEL_PLAIN_BYTES);
+	parser->plain = parser->machine = BUF_INIT(KERNEL_PLAIN_BYTES);
 	parser->kept = BUF_INIT(KERNEL_KEPT_BYTES);
 	parser->warnings = BUF_INIT(WARNING_BYTES);
 	*out = parser;
@@ -126,6 +129,7 @@ struct entry {
 	struct span kept; /* instead of the text; "": nothing */
 	struct span job;
 	struct span stream;
+	struct span host; /* that the record names; "": none, or it is not asked */
 	int64_t ts_ms;
 };
 
@@ -203,6 +207,27 @@ static void keep_machine(
 		entry->kept = buf_span(&parser->kept);
 }
 
+/* Whose record it is; "": it does not say. */
+static struct span read_machine(struct ingest_parser *parser, struct span object, const struct ndjson_object *fields)
+{
+	const struct ndjson_value *one = NULL;
+	size_t count = 0;
+	struct span host = SPAN("");
+
+	for (int i = NDJSON_OWN_HOST; i <= NDJSON_KUBERNETES; i++)
+		if (fields->fields[i].kind != NDJSON_ABSENT) {
+			one = &fields->fields[i];
+			count++;
+		}
+	if (!count)
+		return host;
+	if (count == 1 && one->kind == NDJSON_STRING && !one->has_escapes)
+		host = one->raw;
+	else
+		kernel_record_machine(span_trim(object), &parser->machine, &host);
+	return kernel_line_names(host) && host.len <= parser->options.max_name_bytes ? host : SPAN("");
+}
+
 static bool read_entry(struct ingest_parser *parser, struct batch *batch, struct span object, struct entry *entry)
 {
 	const struct ndjson_value *text = NULL;
@@ -231,7 +256,19 @@ static bool read_entry(struct ingest_parser *parser, struct batch *batch, struct
 	entry->ts_ms = read_time(parser, object, &fields);
 	if (text)
 		keep_machine(parser, object, &fields, entry);
+	if (!batch->host.len && !stream_is_system(entry->stream))
+		entry->host = read_machine(parser, object, &fields);
 	return true;
+}
+
+/* Where the request names no machine the records do, if each does. */
+static bool note_machine(struct batch *batch, struct batch_part *part, const struct entry *entry)
+{
+	if (batch->host.len || stream_is_system(entry->stream))
+		return true;
+	part->is_host_of_records = true;
+	part->has_nameless |= !entry->host.len;
+	return part->has_nameless || batch_part_note_host(batch, part, entry->host);
 }
 
 /* NULL with OK: the names are no names, which is a rejection. */
@@ -309,15 +346,17 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 	TRY(buf_status(&parser->job_name, err));
 	TRY(buf_status(&parser->stream_name, err));
 	TRY(buf_status(&parser->plain, err));
+	TRY(buf_status(&parser->machine, err));
 	TRY(buf_status(&parser->kept, err));
 	if (is_read)
 		TRY(find_part(parser, batch, &entry, &part, err));
-	if (part && !add(parser, batch, part, &entry))
+	if (part && (!note_machine(batch, part, &entry) || !add(parser, batch, part, &entry)))
 		return error_no_memory(err);
 	ingest_let_go(&parser->decoded);
 	ingest_let_go(&parser->job_name);
 	ingest_let_go(&parser->stream_name);
 	ingest_let_go(&parser->plain);
+	ingest_let_go(&parser->machine);
 	ingest_let_go(&parser->kept);
 	return OK;
 }
@@ -469,7 +508,7 @@ static enum status array_finish(struct ingest_parser *parser, struct batch *batc
 static size_t ndjson_held_bytes(const struct ingest_parser *parser)
 {
 	return parser->carry.cap + parser->decoded.cap + parser->job_name.cap + parser->stream_name.cap +
-	       parser->plain.cap + parser->kept.cap;
+	       parser->plain.cap + parser->machine.cap + parser->kept.cap;
 }
 
 static struct span ndjson_warning(const struct ingest_parser *parser)

@@ -3,9 +3,12 @@
 #include "base/codec/protobuf.h"
 
 #include "base/text/iso8601.h"
+#include "extract/line/kernel_line.h"
+#include "extract/line/kernel_record.h"
 #include "base/codec/snappy.h"
 #include "ingest/lines/lines.h"
 #include "model/metrics/metric.h"
+#include "model/metrics/stream_name.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,6 +33,8 @@ void push_free(struct ingest_parser *parser)
 	buf_done(&parser->extra);
 	buf_done(&parser->below);
 	buf_done(&parser->cri);
+	buf_done(&parser->entry_host);
+	buf_done(&parser->kept);
 	buf_done(&parser->warnings);
 	label_set_done(&parser->labels);
 	mem_free(parser);
@@ -50,6 +55,8 @@ enum status push_open(struct ingest_parser **out, const struct ingest_options *o
 	parser->spans = BUF_INIT(SPANS_MAX_BYTES);
 	parser->cri = BUF_INIT(options->max_line_bytes + 1); /* what fills it is cut and marked with the other lines */
 	parser->warnings = BUF_INIT(WARNING_BYTES);
+	parser->entry_host = BUF_INIT(options->max_name_bytes);
+	parser->kept = BUF_INIT(options->max_push_bytes);
 	/* several names, and a byte more than one may have: what is too long for a name stays too long */
 	label_set_init(&parser->labels, options->labels, 4 * options->max_name_bytes + 1);
 	*out = parser;
@@ -152,11 +159,9 @@ static enum status note_host(
 {
 	struct span host = label_set_value(&parser->labels, LABEL_HOST);
 
-	if (!host.len || part->other_host.len || span_equal(host, part->host) || !is_name(parser, "host", host))
+	if (!host.len || !is_name(parser, "host", host))
 		return OK;
-	struct span *to = part->host.len ? &part->other_host : &part->host;
-	*to = arena_copy(batch->arena, host);
-	return to->ptr ? OK : error_no_memory(err);
+	return batch_part_note_host(batch, part, host) ? OK : error_no_memory(err);
 }
 
 enum status push_begin_stream(struct ingest_parser *parser, struct batch *batch, struct error *err)
@@ -280,6 +285,35 @@ static int64_t time_of(struct ingest_parser *parser, struct batch *batch, uint64
 	return NO_TIME;
 }
 
+/* The machine of the record at hand, where labels name none: if each record has one. */
+static enum status note_machine(
+	const struct ingest_parser *parser, struct batch *batch, struct batch_part *part, struct error *err)
+{
+	struct span host = buf_span(&parser->entry_host);
+
+	if (label_set_value(&parser->labels, LABEL_HOST).len || stream_is_system(part->stream))
+		return OK;
+	part->is_host_of_records = true;
+	part->has_nameless |= !kernel_line_names(host);
+	return part->has_nameless || batch_part_note_host(batch, part, host) ? OK : error_no_memory(err);
+}
+
+/* A kernel's line keeps the machine that stands beside it, where several may send the stream: one that is called by its machine is its own. */
+static enum status keep_machine(
+	struct ingest_parser *parser, const struct batch_part *part, struct span *text, struct error *err)
+{
+	struct span host = buf_span(&parser->entry_host);
+
+	if (!host.len)
+		host = label_set_value(&parser->labels, LABEL_HOST);
+	if (!kernel_line_names(host) || stream_is_system(part->stream) || span_equal_fold(host, part->stream) ||
+		!kernel_line_is_quoted(*text))
+		return OK;
+	kernel_record_wrap(*text, host, &parser->kept);
+	*text = buf_span(&parser->kept);
+	return buf_status(&parser->kept, err);
+}
+
 enum status push_line(
 	struct ingest_parser *parser, struct batch *batch, struct span text, uint64_t time_ns, struct error *err)
 {
@@ -293,6 +327,8 @@ enum status push_line(
 	}
 	hash128_add(&part->push_hash, text);
 	hash128_add_number(&part->push_hash, time_ns);
+	TRY(note_machine(parser, batch, part, err));
+	TRY(keep_machine(parser, part, &text, err));
 	if (read_cri(text, &cri))
 		return take_cri(parser, batch, &cri, err);
 	TRY(flush_cri(parser, batch, err));

@@ -28,6 +28,9 @@ struct ingest_parser {
 	struct push_point point;
 	struct buf spans; /* of a stream's traces (otlp_spans.c) */
 	struct buf value, extra, below; /* of a log record: an attribute's; what stands behind the body, and below it */
+	struct buf entry_host; /* the machine that a record names beside its text */
+	unsigned entry_host_rank;
+	struct buf kept; /* a kernel's line with its machine */
 	struct buf cri; /* parts of a line that the container runtime cut */
 	int64_t cri_ms;
 	bool has_cri; /* there are some */

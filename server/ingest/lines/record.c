@@ -2,6 +2,8 @@
 
 #include "base/json/json_write.h"
 
+#include <limits.h>
+
 enum { SEVERITY_INFO_FIRST = 9, SEVERITY_INFO_LAST = 12, SEVERITIES = 24, SEVERITY_STEPS = 4 };
 
 void record_begin(struct ingest_parser *parser)
@@ -9,6 +11,8 @@ void record_begin(struct ingest_parser *parser)
 	buf_reset(&parser->text);
 	buf_reset(&parser->extra);
 	buf_reset(&parser->below);
+	buf_reset(&parser->entry_host);
+	parser->entry_host_rank = UINT_MAX;
 }
 
 static bool is_plain(struct span value)
@@ -65,6 +69,11 @@ void record_add_attribute(struct ingest_parser *parser, struct span key, struct 
 {
 	if (!key.len || is_of_collector(key))
 		return;
+	if (value.len && value.len <= parser->entry_host.max_bytes &&
+		label_set_is_better(&parser->labels, LABEL_HOST, key, &parser->entry_host_rank)) {
+		buf_reset(&parser->entry_host);
+		buf_append_span(&parser->entry_host, value);
+	}
 	if (span_find_char(value, '\n') < 0) {
 		append_pair(&parser->extra, key, value);
 		return;

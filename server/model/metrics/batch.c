@@ -153,6 +153,31 @@ bool batch_add(struct batch *batch, struct batch_part *part, struct span text, i
 	return copy.ptr && batch_add_kept(batch, part, copy, ts_ms, flags, sent_bytes);
 }
 
+enum { OTHER_HOSTS_MAX = 63 };
+
+bool batch_part_note_host(struct batch *batch, struct batch_part *part, struct span host)
+{
+	if (!part->host.len)
+		return (part->host = arena_copy(batch->arena, host)).ptr;
+	bool is_known = span_equal_fold(part->host, host);
+	for (size_t i = 0; i < part->other_host_count && !is_known; i++)
+		is_known = span_equal_fold(part->other_hosts[i], host);
+	if (is_known || part->other_host_count == OTHER_HOSTS_MAX)
+		return true;
+	if (!part->other_hosts)
+		part->other_hosts = arena_alloc(batch->arena, OTHER_HOSTS_MAX * sizeof *part->other_hosts);
+	struct span copy = arena_copy(batch->arena, host);
+	if (!part->other_hosts || !copy.ptr)
+		return false;
+	part->other_hosts[part->other_host_count++] = copy;
+	return true;
+}
+
+struct span batch_part_host(const struct batch *batch, const struct batch_part *part)
+{
+	return part->host.len && !part->has_nameless ? part->host : batch->host;
+}
+
 void batch_drop_texts(struct batch *batch)
 {
 	arena_free(batch->texts);

@@ -35,7 +35,10 @@ struct batch_part {
 	struct span job;
 	struct span stream;
 	struct span host; /* that sent it, where the body says so; else empty, and the batch's counts */
-	struct span other_host; /* that the body says of some of its lines; "": of none */
+	struct span *other_hosts; /* that the body says of some of its lines */
+	size_t other_host_count;
+	bool is_host_of_records; /* each line's record says its own */
+	bool has_nameless; /* of these, some do not */
 	struct span
 		team; /* of the job, if it is made for this part and the batch has no team: where the body says so */
 	struct line *lines;
@@ -104,6 +107,10 @@ struct batch *batch_new(int64_t arrival_ms) __attribute__((warn_unused_result));
 void batch_free(struct batch *batch);
 /* NULL: that stream has no part. */
 struct batch_part *batch_find_part(const struct batch *batch, struct span job, struct span stream);
+/* That the body says it of some lines of the part; of many machines the first ones. False: out of memory. */
+bool batch_part_note_host(struct batch *batch, struct batch_part *part, struct span host);
+/* The machine that sent all of it; "": not stated. */
+struct span batch_part_host(const struct batch *batch, const struct batch_part *part);
 /* The part of that stream, made when it is not there; NULL: out of memory. Copies the names into the arena. */
 struct batch_part *batch_part(struct batch *batch, struct span job, struct span stream);
 /* One more of that stream, behind those that it has: what comes again part by part is known part by part (push_hash). */

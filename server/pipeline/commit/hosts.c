@@ -37,14 +37,15 @@ static uint64_t hash_of(struct span host)
 {
 	struct hash128 hash = {0};
 
-	hash128_add(&hash, host);
+	for (size_t i = 0; i < host.len; i++) /* names have no case */
+		hash128_add_number(&hash, (uint64_t)(unsigned char)span_fold(host.ptr[i]));
 	return hash.low | 1;
 }
 
 static bool is_of_run(const struct noting *noting)
 {
 	for (size_t i = noting->count; i-- > 0 && noting->rows[i].is_shared;)
-		if (span_equal(noting->rows[i].host, noting->next.host))
+		if (span_equal_fold(noting->rows[i].host, noting->next.host))
 			return true;
 	return false;
 }
@@ -80,7 +81,7 @@ static size_t find_return(const struct noting *noting)
 {
 	for (size_t i = noting->count; i-- > 0;) {
 		const struct stream_host_row *row = &noting->rows[i];
-		if (!span_equal(row->host, noting->next.host))
+		if (!span_equal_fold(row->host, noting->next.host))
 			continue;
 		const struct stream_host_row *other = successor(noting, i);
 		bool is_soon = row->until_ms && noting->next.since_ms - other->since_ms < SHARED_MS &&
@@ -180,7 +181,7 @@ static enum status look(struct noting *noting, struct arena *arena, bool is_chan
 	TRY((noting->is_by_hand ? store_read_told_hosts : store_read_stream_hosts)(
 		reader, arena, next->job_id, next->stream_id, &noting->rows, &noting->count, err));
 	if (noting->is_by_hand && noting->count && !noting->rows[noting->count - 1].is_shared &&
-		span_equal(noting->rows[noting->count - 1].host, next->host))
+		span_equal_fold(noting->rows[noting->count - 1].host, next->host))
 		return OK;
 	bool is_alone = !is_change && next->since_ms - stream->hosts.changed_ms > SHARED_MS;
 	stream->hosts.is_shared = noting->count && noting->rows[noting->count - 1].is_shared;
@@ -234,13 +235,15 @@ static enum status note(struct plan *plan, const struct plan_slice *slice, const
 	/* A machine's own stream bears its name, whoever hands it on. */
 	if (present.len && stream_is_system(span_from(stream->name)))
 		return OK;
-	if (stream->hosts.is_by_hand ? !is_change : span_equal(host, present))
+	if (stream->hosts.is_by_hand ? !is_change : span_equal_fold(host, present))
 		return OK;
 	if (stream->hosts.is_shared && !is_change && slice->range.arrival_ms - stream->hosts.changed_ms <= SHARED_MS)
 		return OK;
 	AUTO(arena) arena = arena_new();
+	struct span known;
 	if (!arena)
 		return error_no_memory(err);
+	TRY(store_find_spelling(store_tx_reader(plan->tx), arena, host, &known, err));
 	struct noting noting = {.plan = plan,
 		.stream = stream,
 		.next = {.job_id = stream->job->job_id,
@@ -248,10 +251,19 @@ static enum status note(struct plan *plan, const struct plan_slice *slice, const
 			.from_line = slice->range.first_line,
 			.from_ms = time_of(batch, slice),
 			.since_ms = slice->range.arrival_ms,
-			.host = host},
+			.host = known.len ? known : host},
 		.last_ms = last_arrival_ms(plan, slice),
 		.is_first = !is_other && !slice->range.first_line && !slice->range.first_point};
 	return look(&noting, arena, is_change, err);
+}
+
+/* Records name their machines where those before them named none: a program's may be of a database that it asks. */
+static bool is_late(const struct plan_slice *slice, const struct batch_part *part)
+{
+	const struct stream_state *stream = slice->stream;
+	const char *present = stream->hosts.planned ? stream->hosts.planned : stream->host;
+
+	return part->is_host_of_records && slice->range.first_line && !present[0] && !stream->hosts.is_shared;
 }
 
 enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t first_slice, struct error *err)
@@ -261,14 +273,14 @@ enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t fi
 	for (size_t i = first_slice; i < plan->slice_count; i++) {
 		const struct plan_slice *slice = &plan->slices[i];
 		const struct batch_part *part = &batch->parts[slice->part];
-		struct span host = part->host.len ? part->host : batch->host;
-		if (!host.len)
+		struct span host = batch_part_host(batch, part);
+		if (!host.len || is_late(slice, part))
 			continue;
 		TRY(note(plan, slice, batch, host, false, err));
-		if (!part->other_host.len)
-			continue;
-		TRY(note(plan, slice, batch, part->other_host, true, err));
-		TRY(note(plan, slice, batch, host, true, err));
+		for (size_t k = 0; k < part->other_host_count; k++)
+			TRY(note(plan, slice, batch, part->other_hosts[k], true, err));
+		if (part->other_host_count)
+			TRY(note(plan, slice, batch, host, true, err));
 	}
 	return OK;
 }

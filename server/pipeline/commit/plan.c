@@ -129,8 +129,8 @@ static enum status plan_stream(struct plan *plan, struct ingest *ingest, const s
 		return error_no_memory(err);
 	if ((*out = map_get(plan->new_streams, key)))
 		return OK;
-	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream,
-		part->host.len ? part->host : ingest->batch->host, ingest->batch->arrival_ms, out, &is_new, err));
+	TRY(resolve_stream(plan->pipeline, plan->tx, job, part->stream, batch_part_host(ingest->batch, part),
+		ingest->batch->arrival_ms, out, &is_new, err));
 	if (is_new && !map_put(plan->new_streams, key, *out)) {
 		stream_state_free(*out);
 		return error_no_memory(err);

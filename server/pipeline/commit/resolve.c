@@ -14,6 +14,7 @@
 #include "state/streams/stream_pack.h"
 #include "state/streams/stream_rebuild.h"
 #include "state/streams/work_times.h"
+#include "store/stream_hosts.h"
 #include "store/definitions.h"
 #include "store/jobs.h"
 #include "store/streams.h"
@@ -239,7 +240,9 @@ enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 	job->birth_round = pipeline->round;
 	if (count)
 		return load_stream(store_tx_reader(tx), job, &rows[0], out, err);
-	return make_stream(pipeline, tx, job, name, host, now_ms, out, err);
+	struct span known;
+	TRY(store_find_spelling(store_tx_reader(tx), arena, host, &known, err));
+	return make_stream(pipeline, tx, job, name, known.len ? known : host, now_ms, out, err);
 }
 
 static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

@@ -1,6 +1,5 @@
 /* What a stretch of a signature is part of, decided once in the transaction that first knows it. */
 #include "base/clock.h"
-#include "base/hash128.h"
 #include "base/log.h"
 #include "base/text/host_list.h"
 #include "extract/line/machine_name.h"
@@ -28,7 +27,6 @@ enum {
 	/* A timeout comes up to an hour after its cause; a kernel's line may be shipped later than what it caused. */
 	CAUSE_BEFORE_MS = 60 * 60 * 1000,
 	CAUSE_AFTER_MS = 15 * 60 * 1000,
-	ORDINAL_HASH_BITS = 20,
 	JOBS_ON_HOST_MAX = 3, /* others than the one that told of it */
 	FOLDED_MAX = 100,
 	RANKS_OF_A_MACHINE = 8, /* GPUs; with more of them whose a rank is remains unsaid */
@@ -44,17 +42,6 @@ struct writing {
 	struct stretch_told *out;
 };
 
-/* Of a job the same signature, or host, at the same time is the same incident, whoever says it again. */
-static uint64_t ordinal_of(struct span what, int64_t at_ms)
-{
-	struct hash128 hash = {0};
-
-	hash128_add(&hash, what);
-	uint64_t time = at_ms > 0 ? (uint64_t)at_ms & ((UINT64_C(1) << INCIDENT_TIME_BITS) - 1) : 0;
-
-	return (hash.low & ((UINT64_C(1) << ORDINAL_HASH_BITS) - 1)) << INCIDENT_TIME_BITS | time;
-}
-
 static bool is_of_machine(const struct writing *w)
 {
 	return w->stretch->signature->about == SIGNATURE_NODE && w->stretch->host.len;
@@ -62,7 +49,7 @@ static bool is_of_machine(const struct writing *w)
 
 static bool is_of(uint64_t ordinal, struct span what)
 {
-	return ordinal >> INCIDENT_TIME_BITS == ordinal_of(what, 0) >> INCIDENT_TIME_BITS;
+	return ordinal >> INCIDENT_TIME_BITS == incident_ordinal_of(what, 0) >> INCIDENT_TIME_BITS;
 }
 
 /* ---- the evidence ---- */
@@ -161,7 +148,7 @@ static enum status open_incident(
 	row.incident = (struct incident){.kind = is_node ? INCIDENT_NODE_SUSPECT : INCIDENT_LOG_SIGNATURE,
 		.severity = severity_of(w, job),
 		.state = INCIDENT_OPEN,
-		.opened_ordinal = ordinal_of(is_node ? w->stretch->host : hit->signature, hit->first_ms),
+		.opened_ordinal = incident_ordinal_of(is_node ? w->stretch->host : hit->signature, hit->first_ms),
 		.opened_ms = hit->first_ms,
 		.line = is_own ? hit->first_line : NO_LINE,
 		.is_historic = w->stretch->is_historic};

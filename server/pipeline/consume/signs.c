@@ -2,10 +2,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "extract/line/kernel_line.h"
+#include "extract/line/kernel_record.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
-#include "extract/line/quoted_line.h"
 #include "extract/line/signature.h"
 #include "fleet/nccl_work.h"
 #include "model/metrics/stream_name.h"
@@ -323,8 +322,6 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 		return error_no_memory(err);
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
-	if (!stream_is_system(span_from(stream->name)) && quoted_line_is(line->text, found.said))
-		return OK;
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	enum naming naming = name_host(stream, line->text, &plain, &found);
 	TRY(buf_status(&plain, err));

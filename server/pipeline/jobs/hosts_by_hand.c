@@ -1,6 +1,7 @@
 #include "pipeline/jobs/hosts_by_hand.h"
 
 #include "base/log.h"
+#include "pipeline/jobs/incident_hosts.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
 #include "store/hosts_by_hand.h"
@@ -43,8 +44,11 @@ static enum status take_back(struct store_tx *tx, struct arena *arena, int64_t j
 static enum status set_one(struct store_tx *tx, struct arena *arena, int64_t job_id, const struct json *host,
 	struct hosts_set *out, struct error *err)
 {
-	struct host_setting setting = {.host = arena_copy(arena, json_string_of(host)), .is_by_hand = true};
+	struct host_setting setting = {.is_by_hand = true};
 
+	TRY(store_find_spelling(store_tx_reader(tx), arena, json_string_of(host), &setting.host, err));
+	if (!setting.host.len)
+		setting.host = arena_copy(arena, json_string_of(host));
 	if (!setting.host.ptr)
 		return error_no_memory(err);
 	TRY(store_set_host_by_hand(tx, job_id, json_key_of(host), setting.host, &setting.stream_id, err));
@@ -76,10 +80,10 @@ enum status hosts_by_hand_write(
 			TRY(take_back(tx, arena, job->job_id, &set[i], out, err));
 	for (const struct json *at = hosts ? json_first(hosts) : NULL; at; at = json_next(at)) {
 		const struct host_by_hand *is = find_set(set, count, json_key_of(at));
-		if (!is || !span_equal(is->host, json_string_of(at)))
+		if (!is || !span_equal_fold(is->host, json_string_of(at)))
 			TRY(set_one(tx, arena, job->job_id, at, out, err));
 	}
-	return OK;
+	return out->count ? incident_hosts_follow(tx, job, err) : OK;
 }
 
 void hosts_by_hand_apply(struct pipeline *pipeline, int64_t job_id, const struct hosts_set *set)

@@ -1,4 +1,5 @@
 #include "extract/line/kernel_line.h"
+#include "extract/line/kernel_record.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
 #include "extract/line/quoted_line.h"
@@ -347,24 +348,35 @@ static bool is_quote(const char *text)
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		ptrdiff_t at = span_find(line, span_from(said[i]));
 		if (at >= 0)
-			return quoted_line_is(line, span_of(line.ptr + at, strlen(said[i])));
+			return quoted_line_is(line, span_of(line.ptr + at, strlen(said[i])), true, false);
 	}
 	return false;
 }
 
-TEST(a_trainers_line_that_quotes_a_kernel)
+TEST(a_line_that_only_quotes_a_kernel)
 {
 	static const char *const quotes[] = {"step 5 loss 2.1 sample: " XID,
 		"step=7 loss=2.0 sample=\"dmesg: " XID "\"",
 		"{\"step\": 7, \"loss\": 2.0, \"host\": \"gpu14\", \"generated\": \"dmesg: " XID "\"}",
 		"{\"completion\":\"" XID "\",\"hostname\":\"gpu14\"}",
 		"{\"text\":\"" XID "\",\"prompt\":\"What is an Xid?\"}", "{\"prompt\": \"O" OOM_SAID "\"}",
-		"{\"answer\":\"" XID "\",\"train\":{\"step\":1,\"loss\":2.5}}"};
+		"{\"answer\":\"" XID "\",\"train\":{\"step\":1,\"loss\":2.5}}", "step 5 loss 2.1\rx " XID,
+		"lost step 5, closs 3: " XID, "dmesg: " XID, "had:[  123.4] " XID, "\"[  123.4] " XID "\"",
+		"x=\"a\" said message=\"" XID "\"", "set message = \"" XID "\"", "f(message=\"" XID "\")",
+		"NVRM: Xid (PCI:0000:02:00): 79 is fatal", "{\"rows\":[{\"message\":\"" XID "\"}]}",
+		"INFO sent {\"message\":\"" XID "\"}", "  + grep \"" XID "\" f", "{\"dmesg\":[\"" XID "\"]}",
+		"{\"patterns\":[\"" ECC "\"]}", "    raise RuntimeError(\"uncorrectable ECC error\")",
+		"if you see \"" ECC "\", drain", "`" ECC "`", "{\"pattern\":\"" ECC "\"}"};
 	static const char *const others[] = {XID, "kernel: " XID, "{\"message\":\"" XID "\",\"host\":\"gpu14\"}",
-		"step 5 loss 2.1[  123.4] " XID, "step 5 loss 2.1\rx " XID, "step 5 loss 2.1\r" XID,
+		"step 5 loss 2.1[  123.4] " XID, "step 5 loss 2.1\r" XID,
 		"{\"log\":\"step 5 loss 2.1\\n[  123.4] " XID "\"}", "{\"log\":\"step 5 loss 2.1\\n" XID "\"}",
-		"step 5 loss 2.1Nov 30 01:10:00 gpu07 kernel: " XID, "step 5: " XID, "lost step 5, closs 3: " XID,
-		"{\"step\":5,\"message\":\"" XID "\"}", "step 5 loss 2.1 " ECC, XID " step 5 loss 2.1"};
+		"step 5 loss 2.1Nov 30 01:10:00 gpu07 kernel: " XID, "{\"step\":5,\"message\":\"" XID "\"}",
+		"step 5 loss 2.1 " ECC, XID " step 5 loss 2.1", "message=\"" XID "\" a=b", "a=b c=\"d e\" msg=" XID,
+		"{\"faults\":[{\"line\":\"" XID "\"}]}", "{\"event\":{\"original\":\"" XID "\"}}",
+		"gpu07: {\"MESSAGE\":\"" XID "\"}", "ERROR: " XID, "{\"error\":\"" ECC "\"}",
+		"{\"errors\":[\"" ECC "\"]}", "err=\"" ECC "\"",
+		"failed: RuntimeError('CUDA error: uncorrectable ECC error')", "it didn't: " ECC,
+		"{\"message\":\"" XID "\"", "Memory cgroup o" OOM_SAID, "[1.5] O" OOM_SAID};
 
 	for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
 		if (!is_quote(quotes[i]))

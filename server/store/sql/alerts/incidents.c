@@ -190,6 +190,21 @@ enum status store_put_incident_facts(
 	return statement_run(&s, err);
 }
 
+enum status store_rename_incident(struct store_tx *tx, int64_t job_id, uint32_t incident_id, uint64_t opened_ordinal,
+	struct span facts, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(store_put_incident_facts(tx, job_id, incident_id, facts, err));
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE incidents SET opened_ordinal = ?3 WHERE job_id = ?1 AND incident_id = ?2 AND NOT EXISTS (SELECT 1"
+		" FROM incidents AS o WHERE o.job_id = ?1 AND o.series_id = incidents.series_id AND o.kind = incidents.kind"
+		" AND o.opened_ordinal = ?3)",
+		err));
+	bind_numbers(&s, job_id, incident_id, (int64_t)opened_ordinal);
+	return statement_run(&s, err);
+}
+
 enum status store_acknowledge_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t at_ms, struct error *err)
 {

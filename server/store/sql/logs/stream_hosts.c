@@ -2,8 +2,6 @@
 #include "store/driver/statement.h"
 #include "store/stream_hosts.h"
 
-#include <ctype.h>
-
 static const struct row_field fields[] = {FIELD(struct stream_host_row, job_id),
 	FIELD(struct stream_host_row, stream_id), FIELD(struct stream_host_row, number),
 	FIELD(struct stream_host_row, from_line), FIELD(struct stream_host_row, from_ms),
@@ -66,78 +64,167 @@ enum status store_find_stream_host(struct store_reader *reader, struct arena *ar
 	return row_read(&s, arena, ROWS(fields, struct stream_host_row), out, &is_there, err);
 }
 
-enum { MACHINE_NAME_MAX = 255 };
+/* ---- by their names, which have no case (RFC 4343) ---- */
 
-static enum status find_machine_named(
-	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+enum { MACHINE_NAME_MAX = 255, LEAPS_MAX = 256 };
+
+static char raise(char c)
+{
+	return c >= 'a' && c <= 'z' ? (char)(c & ~0x20) : c;
+}
+
+/* Names that begin so but for case, in the order of their bytes. */
+struct leaping {
+	struct span name;
+	char at[MACHINE_NAME_MAX]; /* the spelling that is looked for: of the next host at or behind it */
+};
+
+static void put_capitals(struct leaping *leaping, size_t from)
+{
+	for (size_t i = from; i < leaping->name.len; i++)
+		leaping->at[i] = raise(leaping->name.ptr[i]);
+}
+
+/* To the next spelling behind this one that has other first bytes, `len` of them. */
+static bool pass(struct leaping *leaping, size_t len)
+{
+	while (len-- > 0)
+		if (leaping->at[len] != span_fold(leaping->at[len])) {
+			leaping->at[len] = span_fold(leaping->at[len]);
+			put_capitals(leaping, len + 1);
+			return true;
+		}
+	return false;
+}
+
+/* To the next spelling behind a host that is none. */
+static bool leap(struct leaping *leaping, struct span host)
+{
+	size_t same = 0;
+
+	while (same < host.len && same < leaping->name.len &&
+		span_fold(host.ptr[same]) == span_fold(leaping->name.ptr[same]))
+		same++;
+	memcpy(leaping->at, host.ptr, same);
+	put_capitals(leaping, same);
+	unsigned char c = same < host.len ? (unsigned char)host.ptr[same] : 0;
+	if (same == leaping->name.len || c > (unsigned char)span_fold(leaping->name.ptr[same]))
+		return pass(leaping, same);
+	if (c > (unsigned char)leaping->at[same])
+		leaping->at[same] = span_fold(leaping->name.ptr[same]);
+	return true;
+}
+
+static enum status read_next(struct store_reader *reader, struct arena *arena, const struct leaping *leaping,
+	struct span *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, reader, "SELECT host FROM stream_hosts WHERE host = ? LIMIT 1", err));
-	bind_text(&s, name);
+	TRY(statement_open(&s, reader, "SELECT host FROM stream_hosts WHERE host >= ? ORDER BY host LIMIT 1", err));
+	bind_text(&s, span_of(leaping->at, leaping->name.len));
 	TRY(statement_step(&s, &has_row, err));
 	*out = has_row ? column_span(&s, arena) : SPAN("");
 	return statement_check(&s, err);
 }
 
-/* "gpu07.cluster.local" of "gpu07", if there is one alone: '/' is behind '.'. */
-static enum status find_machine_in_domain(
+/* The next host that begins so, in leaping->at its spelling; "": there is none. is_whole: it is called so. */
+static enum status find_next(struct store_reader *reader, struct arena *arena, struct leaping *leaping, bool is_whole,
+	struct span *out, struct error *err)
+{
+	for (int i = 0; i < LEAPS_MAX; i++) {
+		TRY(read_next(reader, arena, leaping, out, err));
+		if (!out->len)
+			return OK;
+		struct span front = span_cut(*out, leaping->name.len);
+		if (span_equal_fold(front, leaping->name) && (!is_whole || front.len == out->len)) {
+			memcpy(leaping->at, out->ptr, front.len);
+			return OK;
+		}
+		if (!leap(leaping, *out))
+			break;
+	}
+	*out = SPAN("");
+	return OK;
+}
+
+static bool begin(struct leaping *leaping, struct span name)
+{
+	*leaping = (struct leaping){.name = name};
+	if (!name.len || name.len > MACHINE_NAME_MAX)
+		return false;
+	put_capitals(leaping, 0);
+	return true;
+}
+
+enum status store_find_spelling(
 	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	AUTO_DONE(buf) from = BUF_INIT(MACHINE_NAME_MAX + 1);
-	AUTO_DONE(buf) to = BUF_INIT(MACHINE_NAME_MAX + 1);
+	struct leaping leaping;
 	bool has_row;
 
-	buf_printf(&from, "%.*s.", SPAN_ARGS(name));
-	buf_printf(&to, "%.*s/", SPAN_ARGS(name));
-	TRY(statement_open(
-		&s, reader, "SELECT min(host), max(host) FROM stream_hosts WHERE host > ?1 AND host < ?2", err));
-	bind_text(&s, buf_span(&from));
-	bind_text(&s, buf_span(&to));
+	*out = SPAN("");
+	if (!begin(&leaping, name))
+		return OK;
+	TRY(statement_open(&s, reader, "SELECT host FROM stream_hosts WHERE host = ? LIMIT 1", err));
+	bind_text(&s, name);
 	TRY(statement_step(&s, &has_row, err));
-	struct span first = has_row ? column_span(&s, arena) : SPAN("");
-	struct span last = has_row ? column_span(&s, arena) : SPAN("");
-	*out = span_equal(first, last) ? first : SPAN("");
+	if (!has_row)
+		return find_next(reader, arena, &leaping, true, out, err);
+	*out = column_span(&s, arena);
 	return statement_check(&s, err);
 }
 
-static enum status find_spelled(
+static enum status read_last(struct store_reader *reader, struct arena *arena, const struct leaping *leaping,
+	struct span *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	AUTO_DONE(buf) end = BUF_INIT(MACHINE_NAME_MAX);
+	bool has_row;
+
+	buf_append(&end, leaping->at, leaping->name.len - 1);
+	buf_append_char(&end, '/'); /* which is behind '.' */
+	TRY(statement_open(&s, reader, "SELECT max(host) FROM stream_hosts WHERE host >= ? AND host < ?", err));
+	bind_text(&s, span_of(leaping->at, leaping->name.len));
+	bind_text(&s, buf_span(&end));
+	TRY(statement_step(&s, &has_row, err));
+	*out = has_row ? column_span(&s, arena) : SPAN("");
+	return statement_check(&s, err);
+}
+
+/* "gpu07.cluster.local" of "gpu07", if there is one alone. */
+static enum status find_in_domain(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(MACHINE_NAME_MAX + 1);
+	struct leaping leaping;
+	struct span first, last, other = SPAN("");
+
+	*out = SPAN("");
+	buf_printf(&text, "%.*s.", SPAN_ARGS(name));
+	if (!begin(&leaping, buf_span(&text)))
+		return OK;
+	TRY(find_next(reader, arena, &leaping, false, &first, err));
+	if (!first.len)
+		return OK;
+	TRY(read_last(reader, arena, &leaping, &last, err));
+	if (pass(&leaping, name.len))
+		TRY(find_next(reader, arena, &leaping, false, &other, err));
+	*out = span_equal(first, last) && !other.len ? first : SPAN("");
+	return OK;
+}
+
+enum status store_find_machine(
 	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
 {
 	ptrdiff_t dot = span_find_char(name, '.');
 
-	TRY(find_machine_named(reader, arena, name, out, err));
+	TRY(store_find_spelling(reader, arena, name, out, err));
 	if (out->len)
 		return OK;
-	return dot < 0 ? find_machine_in_domain(reader, arena, name, out, err)
-		       : find_machine_named(reader, arena, span_of(name.ptr, (size_t)dot), out, err);
-}
-
-static struct span spell(struct span name, bool is_upper, char text[MACHINE_NAME_MAX])
-{
-	for (size_t i = 0; i < name.len; i++) {
-		unsigned char c = (unsigned char)name.ptr[i];
-		bool is_other = c < 0x80 && (is_upper ? islower(c) : isupper(c));
-		text[i] = (char)(is_other ? c ^ 0x20 : c);
-	}
-	return span_of(text, name.len);
-}
-
-/* Names of machines have no case (RFC 4343), and are told in small letters or in capitals: what is found by the index. */
-enum status store_find_machine(
-	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
-{
-	char text[MACHINE_NAME_MAX];
-
-	*out = SPAN("");
-	if (!name.len || name.len > MACHINE_NAME_MAX)
-		return OK;
-	TRY(find_spelled(reader, arena, name, out, err));
-	for (int is_upper = 0; is_upper < 2 && !out->len; is_upper++)
-		TRY(find_spelled(reader, arena, spell(name, is_upper, text), out, err));
-	return OK;
+	return dot < 0 ? find_in_domain(reader, arena, name, out, err)
+		       : store_find_spelling(reader, arena, span_of(name.ptr, (size_t)dot), out, err);
 }
 
 enum status store_drop_node_faults(struct store_tx *tx, const struct stream_host_row *row, struct error *err)
