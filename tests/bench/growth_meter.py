@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 import harness
 from smserver import wait_until
 
-ROUNDS, IDLE_S, PATIENCE_S, QUIET_S, QUIET_LOOKS, QUIET_MS = 5, 4.5, 300, 2.1, 120, 12  # maintenance has rounds of two seconds
+ROUNDS, IDLE_S, PATIENCE_S, QUIET_S, QUIET_LOOKS, QUIET_MS, QUIETS = 5, 4.5, 300, 2.1, 120, 20, 3  # maintenance has rounds of two seconds
 
 
 class Work(NamedTuple):
@@ -71,16 +71,16 @@ def settle(server):
 
 
 def settle_down(server):
-    """What was made is worked off: summaries, rankings, goodput. Until two looks at a busy server differ by little, or for some minutes."""
+    """What was made is worked off: summaries, rankings, goodput. Three quiet looks, or some minutes."""
     settle(server)
-    pid, before = server.process.pid, math.inf
+    pid, quiet = server.process.pid, 0
     for _ in range(QUIET_LOOKS):
         begin = sum(thread_cpu(pid).values())
         time.sleep(QUIET_S)
         spent = (sum(thread_cpu(pid).values()) - begin) / QUIET_S
-        if spent < QUIET_MS or (spent < 5 * QUIET_MS and abs(spent - before) < 0.2 * before):
+        quiet = quiet + 1 if spent < QUIET_MS else 0
+        if quiet == QUIETS:
             return
-        before = spent
 
 
 def measure_idle(server):
