@@ -29,11 +29,11 @@ LOADS = {
 class Subscribers:
     """Connections to the event stream, read and thrown away by one thread."""
 
-    def __init__(self, server, count):
+    def __init__(self, server, count, query="kinds=points,job,incident"):
         self.ends = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(count)]
         self.bytes, self.closed, self.is_over = 0, 0, threading.Event()
         for end in self.ends:
-            end.sendall(b"GET /api/v1/live?kinds=points,job,incident HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            end.sendall(f"GET /api/v1/live?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
             end.setblocking(False)
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()

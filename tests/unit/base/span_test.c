@@ -211,6 +211,22 @@ TEST(span_hash_differs)
 	CHECK(span_hash(SPAN("abc")) == span_hash(span_of("abcd", 3)));
 }
 
+/* Eight bytes are looked at together: what is no ASCII may stand at each of their places, and at the end of a text. */
+TEST(utf8_is_told_wherever_it_stands)
+{
+	char text[40];
+
+	for (size_t len = 2; len <= sizeof text; len++)
+		for (size_t at = 0; at + 1 < len; at++) {
+			memset(text, 'x', sizeof text);
+			memcpy(text + at, "\xc3\xbc", 2);
+			CHECK(span_is_utf8(span_of(text, len)));
+			CHECK(!span_is_utf8(span_of(text, at + 1))); /* its second byte is missing */
+			text[at + 1] = 'x';
+			CHECK(!span_is_utf8(span_of(text, len)));
+		}
+}
+
 TEST(span_utf8_lengths)
 {
 	static const struct {

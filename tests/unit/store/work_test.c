@@ -1,8 +1,10 @@
 /* What a question costs the database must not grow with what else is stored: counted in steps of SQLite's machine, not in time. */
 #include "harness.h"
+#include "store/goodput.h"
 #include "store/job_facts.h"
 
 enum { FEW = 20, MANY = 2000, STREAMS_FEW = 10, STREAMS_MANY = 400, SLACK_STEPS = 20 };
+#define DAY_MS INT64_C(86400000)
 
 /* Of all statements since they were counted last. */
 static int take_steps(struct store_reader *on)
@@ -85,6 +87,70 @@ static int ask_last_stream(struct harness *h, int64_t job_id, size_t streams)
 	CHECK_INT(count, 1);
 	CHECK_INT(rows[0].stream_id, streams);
 	return take_steps(h->reader);
+}
+
+static int64_t put_unpriced_job(struct harness *h, const char *name, const char *type, int64_t at_day, int64_t ended_ms)
+{
+	struct job_row job = {.name = span_from(name), .document = SPAN("{}"), .ended_ms = ended_ms};
+	struct goodput_row row = {.changes = 1,
+		.as_of_ms = 1000,
+		.nodes = 1,
+		.instance = span_from(type),
+		.currency = SPAN("USD"),
+		.unpriced = span_from(type),
+		.cost = STORE_NO_COST,
+		.lost_cost = STORE_NO_COST,
+		.spot_saving = STORE_NO_COST};
+	struct goodput_day day = {.day = at_day, .billed_ms = 1000, .unpriced_ms = 1000};
+
+	CHECK_OK(store_put_job(h->tx, &job, &err));
+	row.job_id = job.job_id;
+	CHECK_OK(store_touch_goodput(h->tx, job.job_id, 0, &err));
+	CHECK_OK(store_put_goodput(h->tx, &row, &day, 1, NULL, 0, &err));
+	return job.job_id;
+}
+
+static void put_old_jobs(struct harness *h, const char *name, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char job_name[32];
+		snprintf(job_name, sizeof job_name, "%s-%zu", name, i);
+		put_unpriced_job(h, job_name, "ml.old", 10000, 10000 * DAY_MS + 1);
+	}
+}
+
+static int ask_unpriced(struct harness *h, int64_t first, const char *expected)
+{
+	struct span *types;
+	size_t count;
+
+	take_steps(h->reader);
+	CHECK_OK(store_read_unpriced_types(
+		h->reader, h->arena, SPAN("USD"), first, first + 29, 10, &types, &count, &err));
+	CHECK_INT(count, 1);
+	CHECK(count && span_equal(types[0], span_from(expected)));
+	return take_steps(h->reader);
+}
+
+/* A job that runs for long, many of old days, and one that ended of late. */
+static int ask_beside_old_jobs(size_t count)
+{
+	struct harness h = harness_new();
+
+	harness_begin(&h);
+	put_unpriced_job(&h, "runs", "ml.new", 20010, 0);
+	put_old_jobs(&h, "old", count);
+	put_unpriced_job(&h, "ended", "ml.new", 20005, 20005 * DAY_MS + 5);
+	harness_commit(&h);
+	int steps = ask_unpriced(&h, 20000, "ml.new");
+	ask_unpriced(&h, 9990, "ml.old");
+	harness_done(&h);
+	return steps;
+}
+
+TEST(types_without_a_price_of_these_days_do_not_cost_what_jobs_of_old_are)
+{
+	CHECK(ask_beside_old_jobs(MANY) <= ask_beside_old_jobs(FEW) + SLACK_STEPS);
 }
 
 TEST(one_metric_or_stream_costs_the_same_beside_many_others)

@@ -601,7 +601,16 @@ enum status store_read_goodput(
 	return statement_check(&s, err);
 }
 
-/* Each by a look into the index; of its jobs the newest first, which are most likely of these days. */
+#define DAY_MS INT64_C(86400000)
+enum { BILLED_DAYS = 28 }; /* so long behind its end a job may have been billed, as it was stated */
+
+#define IN_THESE_DAYS                                                                                                  \
+	"EXISTS (SELECT 1 FROM goodput_days AS d WHERE d.job_id = g.job_id AND d.day BETWEEN ?1 AND ?2 AND d.unpriced > 0)"
+
+/*
+ * Each by a look into the index; of its jobs the newest first, which are most likely of these days. A type of old days alone has none:
+ * then only jobs that run, and those since the first one that ended in these days or later, are looked at.
+ */
 enum status store_read_unpriced_types(struct store_reader *reader, struct arena *arena, struct span currency,
 	int64_t first, int64_t last, size_t limit, struct span **out, size_t *count, struct error *err)
 {
@@ -618,16 +627,19 @@ enum status store_read_unpriced_types(struct store_reader *reader, struct arena 
 		" WHERE t.types IS NOT NULL) SELECT types FROM t WHERE types IS NOT NULL"
 		" AND (SELECT " SQL_SUM(
 			"x.unpriced") " FROM goodput_totals AS x WHERE x.day BETWEEN ?1 AND ?2) > 0"
-				      " AND EXISTS (SELECT 1 FROM goodput AS g WHERE g.unpriced = t.types AND g.unpriced <> '' AND g.job_id NOT IN (SELECT job_id FROM trashed_jobs) AND EXISTS (SELECT 1"
-				      " FROM goodput_days AS d WHERE d.job_id = g.job_id AND d.day BETWEEN ?1 AND ?2 AND d.unpriced > 0)"
-				      " ORDER BY g.job_id DESC) UNION SELECT '" STORE_IN_CURRENCY
-				      "' || currency FROM goodput_deleted"
+				      " AND (EXISTS (SELECT 1 FROM goodput AS g WHERE g.unpriced = t.types AND g.unpriced <> ''"
+				      " AND g.job_id >= (SELECT min(e.job_id) FROM jobs AS e INDEXED BY jobs_by_ended WHERE e.ended_ms >= ?5)"
+				      " AND g.job_id NOT IN (SELECT job_id FROM trashed_jobs) AND " IN_THESE_DAYS
+				      " ORDER BY g.job_id DESC) OR EXISTS (SELECT 1 FROM jobs AS r CROSS JOIN goodput AS g"
+				      " WHERE r.ended_ms = 0 AND g.job_id = r.job_id AND g.unpriced = t.types AND g.unpriced <> '' AND " IN_THESE_DAYS
+				      ")) UNION SELECT '" STORE_IN_CURRENCY "' || currency FROM goodput_deleted"
 				      " WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?4) AND billed > 0 ORDER BY 1 LIMIT ?3",
 		err));
 	bind_i64(&s, first);
 	bind_i64(&s, last);
 	bind_i64(&s, (int64_t)limit);
 	bind_text(&s, currency);
+	bind_i64(&s, (first > BILLED_DAYS ? first - BILLED_DAYS : 0) * DAY_MS);
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {
 		(*out)[(*count)++] = column_span(&s, arena);
