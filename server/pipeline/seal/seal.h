@@ -27,6 +27,7 @@ struct unit {
 	/* Text: of lines that were extracted, from where its blocks end. */
 	struct tail_range *ranges; /* where it is in the journal */
 	size_t range_count;
+	uint64_t text_bytes; /* of them */
 	uint64_t text_line; /* next line to be put into a block */
 	uint64_t text_end;
 	bool has_open_block; /* the last block is small, and will be written again with what is collected */

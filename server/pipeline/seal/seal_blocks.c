@@ -13,7 +13,9 @@ enum {
 	AHEAD_BYTES = 4 << 20, /* more text of one stream than this is sealed ahead of the rest, so much at a time */
 	ASK_ROWS = 256, /* of the journal at once */
 	ASK_BYTES = 4 << 20, /* of text in them */
-	OPEN_BLOCK_BYTES = BLOCK_MAX_BYTES / 4, /* a last block smaller than this is written again with what follows */
+	/* A last block is written again with what follows: a small one with whatever that is, an open one if it is as much. */
+	SMALL_BLOCK_BYTES = BLOCK_MAX_BYTES / 16,
+	OPEN_BLOCK_BYTES = BLOCK_MAX_BYTES / 4,
 };
 
 /* ---- which text ---- */
@@ -48,6 +50,7 @@ bool seal_copy_ranges(struct seal *seal, struct unit *unit)
 		return false;
 	if (unit->range_count)
 		memcpy(unit->ranges, stream->ranges + from, unit->range_count * sizeof *unit->ranges);
+	unit->text_bytes = bytes;
 	seal->text_bytes += bytes;
 	return true;
 }
@@ -181,7 +184,8 @@ static enum status look_at_last_block(struct seal *seal, struct unit *unit, stru
 		return OK;
 	unit->text_line = end;
 	unit->text_end = end > unit->text_end ? end : unit->text_end;
-	unit->has_open_block = last.raw_bytes < OPEN_BLOCK_BYTES;
+	unit->has_open_block = last.raw_bytes < SMALL_BLOCK_BYTES ||
+			       (last.raw_bytes < OPEN_BLOCK_BYTES && last.raw_bytes <= unit->text_bytes);
 	return OK;
 }
 

@@ -221,6 +221,50 @@ TEST(small_batches_are_sealed_without_reading_the_journal)
 	rig_remove(&rig);
 }
 
+/* ---- small blocks that are written again ---- */
+
+enum { TEXT_BYTES = 100 };
+
+/* So many lines of TEXT_BYTES behind `from`, sealed at a stop; where the last block then begins. */
+static uint64_t seal_lines(struct rig *rig, int from, int count)
+{
+	AUTO(store_reader) reader = NULL;
+	struct block_row row;
+	char text[TEXT_BYTES];
+
+	rig_open(rig);
+	struct batch *batch = batch_new(1700000000000);
+	struct batch_part *part = batch ? batch_part(batch, SPAN("run"), SPAN("algo-1")) : NULL;
+	CHECK(part);
+	for (int i = from; i < from + count; i++) {
+		snprintf(text, sizeof text, "%0*d", TEXT_BYTES - 1, i);
+		CHECK(batch_add(batch, part, span_from(text), NO_TIME, 0, TEXT_BYTES));
+	}
+	CHECK_INT(send_batch(rig, batch).accepted, count);
+	pipeline_drain(rig->pipeline, 60000);
+	CHECK_OK(store_reader_new(&reader, rig->store, &err));
+	CHECK_OK(store_read_last_block_head(reader, 1, 1, &row, &err));
+	CHECK_INT(row.first_line + row.line_count, from + count);
+	store_reader_free(TAKE(reader));
+	rig_close(rig, false);
+	return row.first_line;
+}
+
+/* Else each of many streams that are written in turns would be packed again and again. */
+TEST(a_small_block_is_written_again_when_what_follows_is_as_much)
+{
+	struct rig rig;
+
+	rig_prepare(&rig);
+	CHECK_INT(seal_lines(&rig, 0, 1000), 0);
+	CHECK_INT(seal_lines(&rig, 1000, 200), 1000); /* 20 kB behind 100 */
+	CHECK_INT(seal_lines(&rig, 1200, 10), 1000); /* less than 64 KiB: with whatever follows */
+	CHECK_INT(seal_lines(&rig, 1210, 600), 1000); /* to 81 kB */
+	CHECK_INT(seal_lines(&rig, 1810, 1000), 1000); /* to 181 kB */
+	CHECK_INT(seal_lines(&rig, 2810, 1000), 2810);
+	rig_remove(&rig);
+}
+
 /* ---- large batches: text that is a block from the start ---- */
 
 enum { LARGE_LINES = 3000 };
