@@ -6,13 +6,14 @@ import struct
 
 from smserver import Server, find_binary
 
-READ, WRITE, SYNC, TRUNCATE, OPEN, DELETE = range(6)
+READ, WRITE, SYNC, TRUNCATE, OPEN, DELETE = range(6)  # DELETE: names of files that go, or change
 CHANGES = (WRITE, SYNC, TRUNCATE)
+OPERATION_NAMES = ("read", "write", "sync", "truncate", "open", "name")
 FAIL, KILL, POWER_LOSS, STALL = range(4)
 SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_READONLY = 778, 1034, 13, 8
 FOR_EVER = -1
 FIELDS = ("read", "write", "sync", "truncate", "open", "delete", "mask", "seen", "fail_at", "fail_count", "action", "code",
-    "system_errno", "torn_bytes", "failed")
+    "system_errno", "torn_bytes", "failed", "failed_operation", "keep", "sector_bytes", "seed", "kept_sectors", "lost_sectors", "empty_sectors", "lost_names", "lost_bytes_of_length")
 
 
 class Disk:
@@ -33,8 +34,16 @@ class Disk:
     def mend(self):
         self.set(fail_at=0, mask=0, action=FAIL)
 
-    def arm(self, number, operations=CHANGES, *, count=1, action=FAIL, code=SQLITE_IOERR_WRITE, cause=errno.EIO, torn_bytes=0):
-        """From now on the number-th of these operations fails, and count in all; action first: power loss is kept track of."""
+    def count_of(self, operation):
+        return self.get(FIELDS[operation])
+
+    def arm(self, number, operations=CHANGES, *, count=1, action=FAIL, code=SQLITE_IOERR_WRITE, cause=errno.EIO, torn_bytes=0, keep=0, sector_bytes=512,
+            seed=1):
+        """
+        From now on the number-th of these operations fails, and count in all; action first: power loss is kept track of. keep: so many of a thousand sectors
+        that were not synced are there after it, drawn by the seed.
+        """
+        self.set(keep=keep, sector_bytes=sector_bytes, seed=seed, kept_sectors=0, lost_sectors=0, empty_sectors=0, lost_names=0, lost_bytes_of_length=0)
         self.set(fail_at=0, action=action, fail_count=count, code=code, system_errno=cause, torn_bytes=torn_bytes, seen=0, failed=0)
         self.set(mask=sum(1 << operation for operation in operations))
         self.set(fail_at=number)
