@@ -264,3 +264,25 @@ def test_a_stop_while_the_disk_stays_away_ends_as_by_a_crash(tmp_path):
     finally:
         server.disk.mend()
         server.close()
+
+
+def test_memory_runs_out_at_each_allocation_of_a_post(faulty):
+    """Before the commit the post is refused whole; behind it the server waits for memory, as it cannot take the commit back."""
+    faulty.start()
+    number, statuses, has_failed = 0, set(), True
+    while has_failed:
+        number += 1
+        faulty.memory.arm(number)
+        with contextlib.suppress(ConnectionError, http.client.HTTPException):  # before there is a request to answer
+            reply = faulty.post(f"/api/v1/logs?job=j{number}&stream=s", b"step: 1 loss: 2.5\n")
+            faulty.memory.set(fail_at=0)
+            statuses.add(reply.status)
+            assert reply.status == 200 or "memory" in str(reply.body), reply
+            kept = faulty.get(f"/api/v1/jobs/j{number}/logs?stream=s")
+            texts = [line["text"] for line in kept.body["lines"]] if kept.status == 200 else []  # a refused one may leave its empty stream
+            is_stored = reply.status == 200 or "for the reply" in str(reply.body)
+            assert texts == ["step: 1 loss: 2.5"] * is_stored, (reply, texts)
+        faulty.memory.set(fail_at=0)
+        has_failed = faulty.memory.get("failed") > 0
+    assert number > 50 and 200 in statuses and len(statuses) > 1
+    assert "event=commit_waits" in faulty.log_text()

@@ -16,20 +16,26 @@ FIELDS = ("read", "write", "sync", "truncate", "open", "delete", "mask", "seen",
     "system_errno", "torn_bytes", "failed", "failed_operation", "keep", "sector_bytes", "seed", "kept_sectors", "lost_sectors", "empty_sectors", "lost_names", "lost_bytes_of_length")
 
 
-class Disk:
+class Shared:
     """A file of int64, shared with the server."""
 
-    def __init__(self, path):
-        path.write_bytes(bytes(8 * len(FIELDS)))
+    def __init__(self, path, fields):
+        self.fields = fields
+        path.write_bytes(bytes(8 * len(fields)))
         with open(path, "r+b") as file:
             self.memory = mmap.mmap(file.fileno(), 0)
 
     def get(self, field):
-        return struct.unpack_from("=q", self.memory, 8 * FIELDS.index(field))[0]
+        return struct.unpack_from("=q", self.memory, 8 * self.fields.index(field))[0]
 
     def set(self, **values):
         for field, value in values.items():
-            struct.pack_into("=q", self.memory, 8 * FIELDS.index(field), value)
+            struct.pack_into("=q", self.memory, 8 * self.fields.index(field), value)
+
+
+class Disk(Shared):
+    def __init__(self, path):
+        super().__init__(path, FIELDS)
 
     def mend(self):
         self.set(fail_at=0, mask=0, action=FAIL)
@@ -49,13 +55,26 @@ class Disk:
         self.set(fail_at=number)
 
 
+class Memory(Shared):
+    """Of the allocations that requests make (tests/support/no_memory.c)."""
+
+    def __init__(self, path):
+        super().__init__(path, ("fail_at", "seen", "failed"))
+
+    def arm(self, number):
+        """The number-th from now on fails."""
+        self.set(fail_at=0, seen=0, failed=0)
+        self.set(fail_at=number)
+
+
 class FaultyServer(Server):
     makes_its_tables = True  # that its disk fails in the midst of them is part of what is tested
 
     def __init__(self, folder, *arguments):
         folder.mkdir(exist_ok=True)
         self.disk = Disk(folder / "faults")
-        super().__init__(folder, *arguments, environment={"SM_FAULTS": str(folder / "faults")})
+        self.memory = Memory(folder / "no-memory")
+        super().__init__(folder, *arguments, environment={"SM_FAULTS": str(folder / "faults"), "SM_NO_MEMORY": str(folder / "no-memory")})
 
     def bin(self, name):
         return find_binary("sm-server-faults" if name == "sm-server" else name)
