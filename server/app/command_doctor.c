@@ -53,13 +53,12 @@ static int time_syncs_in(const char *folder, int64_t max_ms, int64_t took_us[SYN
 	if (snprintf(name, sizeof name, "%s/.smfleet-doctor-%ld", folder, (long)getpid()) >= PATH_MAX)
 		return 0;
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int count = fd >= 0 ? time_syncs(fd, max_ms, took_us) : 0;
-	if (fd >= 0) {
-		int code = errno;
-		close(fd);
-		unlink(name);
-		errno = code;
-	}
+	if (fd < 0)
+		return 0;
+	unlink(name); /* nothing is left of it, however we end */
+	int count = time_syncs(fd, max_ms, took_us), code = errno;
+	close(fd);
+	errno = code;
 	return count;
 }
 

@@ -89,13 +89,18 @@ void response_init(struct http_response *response)
 	response->producer_state = NULL;
 }
 
+static void drop_producer(struct http_response *response)
+{
+	if (response->producer)
+		response->producer->free(response->producer_state);
+	response->producer = NULL;
+}
+
 void response_done(struct http_response *response)
 {
 	buf_done(&response->body);
 	mem_free(TAKE(response->location));
-	if (response->producer)
-		response->producer->free(response->producer_state);
-	response->producer = NULL;
+	drop_producer(response);
 }
 
 static const char *find_header(const struct http_response *response, const char *name)
@@ -208,7 +213,16 @@ void response_problem_as(struct http_response *response, int code, const struct 
 	response->content_type = "application/problem+json";
 	response->header_count = 0;
 	mem_free(TAKE(response->location));
+	drop_producer(response); /* else the rest of what was to be said would follow */
 	write_problem(&response->body, code, err);
+	if (response->body.failure) { /* half a document is none: a short one fits into what there is, or nothing */
+		struct error brief = {0};
+		buf_reset(&response->body);
+		(void)error_set(&brief, err->status, "no memory is left to say why");
+		write_problem(&response->body, code, &brief);
+	}
+	if (response->body.failure)
+		buf_reset(&response->body);
 	http_response_explain(response, err, "Bearer");
 }
 

@@ -161,7 +161,7 @@ void label_set_add(struct label_set *set, struct span name, struct span value)
 }
 
 /* worker-3 of Kubeflow, workers-0-3 of a JobSet, algo-4 of a plain indexed Job: the same pod after each restart. */
-void label_set_finish(struct label_set *set)
+static void name_by_index(struct label_set *set)
 {
 	struct buf *indices = set->indices, *stream = &set->values[LABEL_STREAM];
 	struct span number = buf_span(&indices[LABEL_COMPLETION_INDEX]);
@@ -201,6 +201,19 @@ bool label_set_is_better(const struct label_set *set, enum label_role role, stru
 		return false;
 	*rank = found;
 	return true;
+}
+
+/* Without it lines would go to a stream that they are not of, or be refused for a label that they have. */
+enum status label_set_finish(struct label_set *set, struct error *err)
+{
+	bool is_whole = true;
+
+	name_by_index(set);
+	for (int role = 0; role < LABEL_ROLES; role++)
+		is_whole = is_whole && set->values[role].failure != ERR_MEMORY;
+	for (int index = 0; index < LABEL_INDICES; index++)
+		is_whole = is_whole && set->indices[index].failure != ERR_MEMORY;
+	return is_whole ? OK : error_no_memory(err);
 }
 
 struct span label_set_value(const struct label_set *set, enum label_role role)
@@ -272,6 +285,6 @@ enum status ingest_labels_parse(struct span text, struct label_set *set, struct 
 			"labels '%.*s': expected {name=\"value\", …} at byte %zu",
 			(int)(text.len < 120 ? text.len : 120), text.ptr,
 			rest.ptr >= text.ptr && text.len ? (size_t)(rest.ptr - text.ptr) + 1 : 1);
-	label_set_finish(set);
+	TRY(label_set_finish(set, err));
 	return buf_status(scratch, err);
 }

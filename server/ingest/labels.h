@@ -41,8 +41,8 @@ void label_set_init(struct label_set *set, const struct ingest_labels *labels, s
 void label_set_done(struct label_set *set);
 void label_set_reset(struct label_set *set);
 void label_set_add(struct label_set *set, struct span name, struct span value);
-/* All labels are given: a stream that is named by its index gets its name. */
-void label_set_finish(struct label_set *set);
+/* All labels are given: a stream that is named by its index gets its name. ERR_MEMORY: a name may be missing. */
+enum status label_set_finish(struct label_set *set, struct error *err) MUST_CHECK;
 /* Whether a label, or an attribute of one entry, names what no better one did: rank, at first UINT_MAX, is then its own. */
 bool label_set_is_better(const struct label_set *set, enum label_role role, struct span name, unsigned *rank);
 struct span label_set_value(const struct label_set *set, enum label_role role); /* "": none */

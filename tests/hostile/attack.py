@@ -5,14 +5,16 @@ import random
 import socket
 import time
 
+from smserver import Server
+
 ATTACKS = []
 
 
-def attack(room, held, *options):
-    """Of the room (a row of the table each); held: what must be true, in words; options: of the server that it is made against."""
+def attack(room, held, *options, kind=Server):
+    """Of the room (a row of the table each); held: what must be true, in words; options: of the server, of this kind, that it is made against."""
 
     def note(function):
-        ATTACKS.append((room, function.__name__.replace("_", " "), held, options, function))
+        ATTACKS.append((room, function.__name__.replace("_", " "), held, options, kind, function))
         return function
 
     return note

@@ -1,20 +1,22 @@
-"""Kills at named phases: each is done once to learn how long it takes, and then again and again, ended by SIGKILL at any moment of it. What had been acknowledged is there
-afterwards, once; what was under way is there whole, or not at all; and sm-server check finds nothing."""
+"""Ends at named phases: each is done once to learn how long it takes, and then again and again, ended by SIGKILL at any moment of it, or by the power's loss at any operation
+of the disk. What had been acknowledged is there afterwards, once; what was under way is there whole, or not at all; and sm-server check finds nothing."""
 
+import contextlib
+import functools
 import os
 import random
-import shutil
+import sqlite3
 import subprocess
-import time
 
 from attack import attack
+from ends import Kills, PowerLosses
 from olddb import older_database
 from smserver import find_binary, sanitizer_environment, wait_until
 
 LINES = [f"step {n} loss={3 + n % 7 / 10:.1f}" for n in range(4000)]
 SEALS = ("--seal-age", "100ms", "--seal-bytes", "64KiB")
 DEFINITIONS = {"definitions": [{"Name": "again", "Regex": "loss=([0-9.]+)"}]}
-OLDEST = 40
+OLDEST, SHUTS_OUT = 40, 41  # the first migration behind it that older programs cannot live with
 
 
 def check(server):
@@ -35,43 +37,61 @@ def fresh(server):
         path.unlink()
 
 
-def kill_in_the_middle(fight, prepare, begin, whole, afterwards):
-    """prepare(server): up to the phase, ends with or without a running server. begin(server): the phase, as far as it is asked for. whole(server): it is through."""
+def phase(held):
+    """Of both rooms."""
+
+    def note(function):
+        for room, ends in (("killing", Kills), ("power", PowerLosses)):
+            def carry_out(fight, ends=ends):
+                return function(fight, ends(fight))
+            attack(room, held, kind=ends.kind)(functools.wraps(function)(carry_out))
+        return function
+
+    return note
+
+
+def end_in_the_middle(fight, ends, prepare, begin, whole, afterwards, mend=lambda server: None):
+    """
+    prepare(server): up to the phase, ends with or without a running server. begin(server): the phase, as far as it is asked for. whole(server): it is through.
+    mend(server): before the next start. afterwards(server, is_begun): what must hold, whether or not the server had said that it does what was asked.
+    """
     server = fight.server
     prepare(server)
-    began = time.monotonic()
-    begin(server)
-    wait_until(lambda: whole(server), what="the end of the phase")
-    takes = time.monotonic() - began
+
+    def do():
+        begin(server)
+        wait_until(lambda: whole(server), what="the end of the phase")
+
+    ends.measure(do)
+    if server.process:
+        server.kill()
     while fight.goes_on(6):
         prepare(server)
-        ended = time.monotonic() + fight.chance.random() * takes * 1.1
-        begin(server)
-        while time.monotonic() < ended:
-            time.sleep(max(0.0, min(0.001, ended - time.monotonic())))
-        server.kill()
+        is_begun = ends.during(lambda: begin(server), lambda: whole(server))
+        mend(server)
         if fight.chance.random() < 0.3:  # and once more, at the beginning of what repairs it
-            server.launch()
-            time.sleep(fight.chance.random() * 0.3)
-            server.kill()
+            ends.during_repair()
         server.start("127.0.0.1:0", *SEALS)
-        afterwards(server)
+        afterwards(server, is_begun)
         server.stop()
         check(server)
     fresh(server)
     server.start()
-    return f"{fight.tried - 1} kills over {1000 * takes:.0f} ms of it"
+    return ends.figure()
 
 
-@attack("killing", "tables as after a first start")
-def in_the_first_start(fight):
+def is_listening(server):
+    return any("event=listening" in line for line in server.log)
+
+
+@phase("tables as after a first start")
+def in_the_first_start(fight, ends):
     fight.server.makes_its_tables = True
-    return kill_in_the_middle(fight, fresh, lambda server: server.launch(), lambda server: any("event=listening" in line for line in server.log),
-        lambda server: server.send("kept", LINES[:10]))
+    return end_in_the_middle(fight, ends, fresh, lambda server: server.launch(), is_listening, lambda server, _: server.send("kept", LINES[:10]))
 
 
-@attack("killing", "the newest version, with its rows")
-def in_a_migration(fight):
+@phase("the newest version, with its rows, and a whole copy of the older one")
+def in_a_migration(fight, ends):
     fight.server.makes_its_tables = True
 
     def prepare(server):
@@ -79,8 +99,16 @@ def in_a_migration(fight):
         with older_database(server.database, OLDEST):
             pass
 
-    return kill_in_the_middle(fight, prepare, lambda server: server.launch("127.0.0.1:0", "--no-backup"), lambda server: any("event=listening" in line for line in server.log),
-        lambda server: server.send("kept", LINES[:10]))
+    def afterwards(server, _):
+        copies = sorted(path for path in server.folder.glob("*.before-*") if ".partial" not in path.name)
+        assert copies and copies[0].name.endswith(f"before-{SHUTS_OUT:04d}"), sorted(server.folder.iterdir())
+        for copy in copies:  # another one, where the second start began in the middle
+            with contextlib.closing(sqlite3.connect(copy)) as database:
+                assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)], copy
+                assert OLDEST <= database.execute("PRAGMA user_version").fetchone()[0] < int(copy.name[-4:]), copy
+        server.send("kept", LINES[:10])
+
+    return end_in_the_middle(fight, ends, prepare, lambda server: server.launch(), is_listening, afterwards)
 
 
 def with_lines(server, *options):
@@ -89,37 +117,37 @@ def with_lines(server, *options):
     server.send("kept", LINES)
 
 
-def all_are_there(server):
+def all_are_there(server, _=True):
     assert texts(server) == LINES
 
 
-@attack("killing", "each line once")
-def in_sealing(fight):
+@phase("each line once")
+def in_sealing(fight, ends):
     def prepare(server):
         with_lines(server, "--seal-age", "1h")
         server.kill()  # a stop would seal
 
-    return kill_in_the_middle(fight, prepare, lambda server: server.launch("127.0.0.1:0", *SEALS),
+    return end_in_the_middle(fight, ends, prepare, lambda server: server.launch("127.0.0.1:0", *SEALS),
         lambda server: server.sql("SELECT sum(line_count) FROM blocks") == [(len(LINES),)], all_are_there)
 
 
-@attack("killing", "the old series or the new, never half")
-def in_a_back_fills_switch(fight):
+@phase("the old series or the new, never half")
+def in_a_back_fills_switch(fight, ends):
     def begin(server):
         server.wait_for_points("kept", "train:loss", len(LINES))
         reply = server.put("/api/v1/jobs/kept/definitions?backfill=true", json=DEFINITIONS)
         assert reply.status < 300, reply
 
-    def afterwards(server):
+    def afterwards(server, is_begun):
         all_are_there(server)
         counts = [(server.series("kept", name) or {}).get("count", 0) for name in ("train:loss", "again")]
         assert counts in ([len(LINES), 0], [0, len(LINES)]), counts
 
-    return kill_in_the_middle(fight, lambda server: with_lines(server, *SEALS), begin, lambda server: (server.series("kept", "again") or {}).get("count") == len(LINES), afterwards)
+    return end_in_the_middle(fight, ends, lambda server: with_lines(server, *SEALS), begin, lambda server: (server.series("kept", "again") or {}).get("count") == len(LINES), afterwards)
 
 
-@attack("killing", "the limit that was taken holds; points stay, others' lines too")
-def in_trimming(fight):
+@phase("the limit that was taken holds; points stay, others' lines too")
+def in_trimming(fight, ends):
     chance = random.Random(fight.chance.random())
 
     def prepare(server):
@@ -135,60 +163,70 @@ def in_trimming(fight):
     def gone(server):
         return server.get("/api/v1/jobs/trimmed/logs?stream=algo-1&from=0&limit=1").body.get("first_kept_line") == len(LINES)
 
-    def afterwards(server):
+    def afterwards(server, is_begun):
+        if not is_begun:
+            begin(server)
         wait_until(lambda: gone(server), what="the rest of the trimming")
         all_are_there(server)
         assert server.series("trimmed", "train:loss")["count"] == len(LINES)
 
-    return kill_in_the_middle(fight, prepare, begin, gone, afterwards)
+    return end_in_the_middle(fight, ends, prepare, begin, gone, afterwards)
 
 
-@attack("killing", "the job is there whole, or gone; others stay")
-def in_a_deletion(fight):
+@phase("the job is there whole, or gone; others stay")
+def in_a_deletion(fight, ends):
     def prepare(server):
         with_lines(server, *SEALS)
         server.send("goes", LINES)
         assert server.post("/api/v1/jobs/goes/transitions", json={"SecondaryStatus": "Completed"}).status < 300
 
     def begin(server):
-        wait_until(lambda: server.delete("/api/v1/jobs/goes?purge=true").status in (200, 204), what="a deletion that is taken")
+        wait_until(lambda: server.delete("/api/v1/jobs/goes?purge=true").status in (200, 204, 404), what="a deletion that is taken")
 
     def gone(server):
         return server.get("/api/v1/jobs/goes").status == 404 and server.sql("SELECT count(*) FROM dead_jobs") == [(0,)]
 
-    def afterwards(server):
+    def afterwards(server, is_begun):
         all_are_there(server)
+        if not is_begun:
+            assert server.get("/api/v1/jobs/goes").status == 404 or texts(server, "goes") == LINES
+            begin(server)
         wait_until(lambda: gone(server), what="the rest of the deletion")
 
-    return kill_in_the_middle(fight, prepare, begin, gone, afterwards)
+    return end_in_the_middle(fight, ends, prepare, begin, gone, afterwards)
 
 
-@attack("killing", "the backup's rows, or the refusal of half a file")
-def in_a_restore(fight):
-    """Its own process is killed; the next one may replace what it left."""
-    server = fight.server
-    with_lines(server, *SEALS)
-    copy = server.folder / "copy.db"
-    words = [find_binary("sm-server"), "backup", str(copy), "--db", str(server.database)]
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    words[1] = "restore"
-    words.insert(3, "--replace")
-    server.stop()
-    began = time.monotonic()
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    takes = time.monotonic() - began
-    while fight.goes_on(8):
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(fight.chance.random() * takes)
-        process.kill()
-        process.wait()
-        if os.path.exists(server.database):
-            server.start()
-            all_are_there(server)
-            server.stop()
-            check(server)
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    shutil.copy(copy, server.folder / "last.db")
-    server.start()
-    all_are_there(server)
-    return f"{fight.tried - 1} kills over {1000 * takes:.0f} ms of it"
+@phase("the rows of before, or the backup's, never some of both")
+def in_a_restore(fight, ends):
+    """Its own process ends; the next one may replace what it left. The log beside the database that is replaced is part of that."""
+    copy, later = fight.server.folder / "copy.db", [f"later {n}" for n in range(1000)]
+
+    def command(server, *words):
+        return [server.bin("sm-server"), *words, "--db", str(server.database)]
+
+    def environment(server):
+        return sanitizer_environment({"PATH": "/usr/bin:/bin", **server.environment})
+
+    def prepare(server):
+        with_lines(server, *SEALS)
+        copy.unlink(missing_ok=True)
+        subprocess.run(command(server, "backup", str(copy)), check=True, stdout=subprocess.DEVNULL, env=environment(server))
+        server.send("kept", later)
+        server.kill()  # a stop would leave no log
+
+    def begin(server):
+        server.process = subprocess.Popen(command(server, "restore", str(copy), "--replace"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(server))
+
+    def is_through(server):
+        return server.process.poll() == 0
+
+    def mend(server):
+        if not os.path.exists(server.database):
+            begin(server)
+            assert server.process.wait() == 0
+            server.process = None
+
+    def afterwards(server, _):
+        assert texts(server) in (LINES, LINES + later), len(texts(server))
+
+    return end_in_the_middle(fight, ends, prepare, begin, is_through, afterwards, mend)

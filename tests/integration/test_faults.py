@@ -11,7 +11,7 @@ import sqlite3
 import pytest
 
 from faults import CHANGES, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
-    SYNC, WRITE, FaultyServer
+    DELETE, SYNC, WRITE, FaultyServer
 from awsclients import token_of
 from engine import of_a_file
 from howlong import long
@@ -174,6 +174,44 @@ def test_the_end_at_each_operation(faulty, action, torn_bytes):
     print(f"{ends} ends, {feeder.acknowledged} lines and points checked")
 
 
+@pytest.mark.parametrize("seeds", [1, pytest.param(16, marks=long)])
+def test_the_power_goes_at_each_sync_of_a_first_start(faulty, seeds):
+    """What was not synced by then is there or not, names of files as well: the next start is a first one again, or goes on."""
+    number, is_through = 0, False
+    while not is_through:
+        number += 1
+        for seed in range(seeds):
+            for path in faulty.folder.glob("smfleet.db*"):
+                path.unlink()
+            faulty.disk.arm(number, (SYNC, DELETE), action=POWER_LOSS, keep=500, seed=100 * number + seed)
+            with contextlib.suppress(AssertionError):
+                faulty.start()
+            is_through = faulty.disk.get("failed") == 0
+            faulty.kill()
+            faulty.disk.mend()
+            faulty.start()
+            faulty.kill()
+            assert_whole(faulty)
+    assert number > 10
+
+
+def test_the_key_of_secrets_outlives_the_power(faulty):
+    """A secret that was acknowledged can be read by it alone; the name of its file is on the disk before anything is sealed with it."""
+    faulty.disk.arm(0, (SYNC,), action=POWER_LOSS)
+    key = faulty.database.with_name(faulty.database.name + ".key")
+    faulty.start()
+    made = key.read_bytes()
+    assert faulty.post("/api/v1/webhooks", json={"url": "https://example.com/", "secret": "whsec_c2VjcmV0IG9mIHR3ZW50eSBieXRlcw=="}).status == 201
+    faulty.disk.set(seen=0, fail_at=1)
+    with pytest.raises((OSError, http.client.HTTPException)):
+        faulty.send("j", "a line")
+    assert faulty.wait() == -9
+    faulty.process = None
+    faulty.disk.mend()
+    faulty.start()
+    assert key.read_bytes() == made
+
+
 def start_of_a_body(server, target, body, more_bytes=1 << 20):
     """A connection that has sent this much of a body and means to send more."""
     connection = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)
@@ -226,3 +264,25 @@ def test_a_stop_while_the_disk_stays_away_ends_as_by_a_crash(tmp_path):
     finally:
         server.disk.mend()
         server.close()
+
+
+def test_memory_runs_out_at_each_allocation_of_a_post(faulty):
+    """Before the commit the post is refused whole; behind it the server waits for memory, as it cannot take the commit back."""
+    faulty.start()
+    number, statuses, has_failed = 0, set(), True
+    while has_failed:
+        number += 1
+        faulty.memory.arm(number)
+        with contextlib.suppress(ConnectionError, http.client.HTTPException):  # before there is a request to answer
+            reply = faulty.post(f"/api/v1/logs?job=j{number}&stream=s", b"step: 1 loss: 2.5\n")
+            faulty.memory.set(fail_at=0)
+            statuses.add(reply.status)
+            assert reply.status == 200 or "memory" in str(reply.body), reply
+            kept = faulty.get(f"/api/v1/jobs/j{number}/logs?stream=s")
+            texts = [line["text"] for line in kept.body["lines"]] if kept.status == 200 else []  # a refused one may leave its empty stream
+            is_stored = reply.status == 200 or "for the reply" in str(reply.body)
+            assert texts == ["step: 1 loss: 2.5"] * is_stored, (reply, texts)
+        faulty.memory.set(fail_at=0)
+        has_failed = faulty.memory.get("failed") > 0
+    assert number > 50 and 200 in statuses and len(statuses) > 1
+    assert "event=commit_waits" in faulty.log_text()

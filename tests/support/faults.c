@@ -2,18 +2,23 @@
  * What is to fail stands in a small shared file (SM_FAULTS names it, tests/support/faults.py writes it), so that a test can
  * count a run's operations, choose one, and mend the disk while the server runs. Not set: nothing fails.
  * The linker puts sqlite3_open_v2 through here (--wrap), which is after the server has configured SQLite.
- * Power loss: the bytes under every write since a file's last sync are kept, and go back before the process kills itself. */
+ * Power loss: what was not synced is lost or there by chance (power.c), and then the process kills itself. Files that the server itself writes,
+ * renames and removes are part of that disk, too; of those operations none fails otherwise. */
+#include "power.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,29 +36,27 @@ struct control { /* as in faults.py; all int64, host order */
 	_Atomic int64_t system_errno;
 	_Atomic int64_t torn_bytes; /* so much of a failing write still reaches the file */
 	_Atomic int64_t failed;
-};
-
-struct undo {
-	struct undo *older;
-	struct file *file;
-	sqlite3_int64 offset, size_before;
-	int count;
-	unsigned char bytes[];
+	_Atomic int64_t failed_operation; /* the last of them */
+	struct power_chance power;
 };
 
 struct file {
 	sqlite3_file base;
 	sqlite3_file *real;
+	const char *name; /* SQLite's, as long as it is open */
+	struct power_file *power;
+	bool syncs_folder; /* as the real one does with the first sync of a log or journal that it may have made */
 };
 
 static struct {
-	pthread_once_t once;
-	pthread_mutex_t mutex;
+	pthread_once_t once, control_once;
+	pthread_mutex_t mutex; /* over each change where power loss is kept track of: never released by who loses it */
 	struct control *control;
-	struct undo *undo;
 	sqlite3_vfs *real;
 	sqlite3_vfs vfs;
-} state = {.once = PTHREAD_ONCE_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
+} state = {.once = PTHREAD_ONCE_INIT, .control_once = PTHREAD_ONCE_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local bool is_inside; /* files that this file itself opens are not the server's */
 
 static sqlite3_file *real_of(sqlite3_file *file)
 {
@@ -68,17 +71,28 @@ static bool must_fail(enum op op)
 	if (!(control->mask >> op & 1))
 		return false;
 	int64_t number = ++control->seen, from = control->fail_at, count = control->fail_count;
-	return from && number >= from && (count < 0 || number < from + count);
+	bool fails = from && number >= from && (count < 0 || number < from + count);
+	if (fails)
+		control->failed_operation = op;
+	return fails;
 }
 
-static void lose_power(void)
+static bool has_power(void)
 {
-	for (struct undo *undo = state.undo; undo; undo = undo->older) {
-		sqlite3_file *real = undo->file->real;
-		if (undo->count)
-			real->pMethods->xWrite(real, undo->bytes, undo->count, undo->offset);
-		real->pMethods->xTruncate(real, undo->size_before);
-	}
+	return state.control && state.control->action == ACTION_POWER_LOSS;
+}
+
+/* What the real operation, or power.c, opens and renames is no file of the server's own. */
+static void enter(void)
+{
+	pthread_mutex_lock(&state.mutex);
+	is_inside = true;
+}
+
+static void leave(void)
+{
+	is_inside = false;
+	pthread_mutex_unlock(&state.mutex);
 }
 
 static int fail(void)
@@ -87,41 +101,18 @@ static int fail(void)
 
 	control->failed++;
 	if (control->action == ACTION_POWER_LOSS)
-		lose_power();
+		power_lose(&control->power);
 	if (control->action != ACTION_FAIL)
 		kill(getpid(), SIGKILL);
 	errno = (int)control->system_errno;
 	return (int)control->code;
 }
 
-static void forget(struct file *file)
+static struct power_file *power_of(struct file *file)
 {
-	for (struct undo **at = &state.undo; *at;) {
-		struct undo *undo = *at;
-		if (undo->file == file) {
-			*at = undo->older;
-			free(undo);
-		} else {
-			at = &undo->older;
-		}
-	}
-}
-
-static void remember(struct file *file, sqlite3_int64 offset, int count)
-{
-	struct undo *undo = calloc(1, sizeof *undo + (size_t)count);
-	sqlite3_file *real = file->real;
-
-	if (!undo || real->pMethods->xFileSize(real, &undo->size_before) != SQLITE_OK)
-		abort();
-	sqlite3_int64 there = undo->size_before - offset;
-	undo->file = file;
-	undo->offset = offset;
-	undo->count = there <= 0 ? 0 : there < count ? (int)there : count;
-	if (undo->count && real->pMethods->xRead(real, undo->bytes, undo->count, offset) != SQLITE_OK)
-		abort();
-	undo->older = state.undo;
-	state.undo = undo;
+	if (!file->power && file->name && has_power())
+		file->power = power_find(file->name);
+	return has_power() ? file->power : NULL;
 }
 
 static int on_read(sqlite3_file *file, void *to, int count, sqlite3_int64 offset)
@@ -132,22 +123,23 @@ static int on_read(sqlite3_file *file, void *to, int count, sqlite3_int64 offset
 static int write_locked(sqlite3_file *file, const void *from, int count, sqlite3_int64 offset)
 {
 	sqlite3_file *real = real_of(file);
+	struct power_file *power = power_of((struct file *)file);
+	int64_t torn = state.control->torn_bytes;
 
-	if (state.control->action == ACTION_POWER_LOSS)
-		remember((struct file *)file, offset, count);
+	if (power)
+		power_before_write(power, offset, count);
 	if (!must_fail(OP_WRITE))
 		return real->pMethods->xWrite(real, from, count, offset);
-	int64_t torn = state.control->torn_bytes;
-	if (torn)
-		real->pMethods->xWrite(real, from, torn < count ? (int)torn : count, offset);
+	if (torn || power) /* chance may have it that what was on its way has arrived */
+		real->pMethods->xWrite(real, from, torn && torn < count ? (int)torn : count, offset);
 	return fail();
 }
 
 static int on_write(sqlite3_file *file, const void *from, int count, sqlite3_int64 offset)
 {
-	pthread_mutex_lock(&state.mutex);
+	enter();
 	int code = write_locked(file, from, count, offset);
-	pthread_mutex_unlock(&state.mutex);
+	leave();
 	return code;
 }
 
@@ -164,25 +156,34 @@ static void stall(enum op op)
 
 static int on_sync(sqlite3_file *file, int flags)
 {
+	struct file *mine = (struct file *)file;
+
 	stall(OP_SYNC);
-	pthread_mutex_lock(&state.mutex);
+	enter();
 	int code = must_fail(OP_SYNC) ? fail() : real_of(file)->pMethods->xSync(real_of(file), flags);
-	if (code == SQLITE_OK)
-		forget((struct file *)file);
-	pthread_mutex_unlock(&state.mutex);
+	if (code == SQLITE_OK && power_of(mine)) {
+		power_after_sync(mine->power);
+		if (mine->syncs_folder)
+			power_after_folder_sync(mine->name);
+		mine->syncs_folder = false;
+	}
+	leave();
 	return code;
 }
 
 static int on_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-	return must_fail(OP_TRUNCATE) ? fail() : real_of(file)->pMethods->xTruncate(real_of(file), size);
+	enter();
+	struct power_file *power = power_of((struct file *)file);
+	if (power)
+		power_before_cut(power, size);
+	int code = must_fail(OP_TRUNCATE) ? fail() : real_of(file)->pMethods->xTruncate(real_of(file), size);
+	leave();
+	return code;
 }
 
 static int on_close(sqlite3_file *file)
 {
-	pthread_mutex_lock(&state.mutex);
-	forget((struct file *)file);
-	pthread_mutex_unlock(&state.mutex);
 	return real_of(file)->pMethods->xClose(real_of(file));
 }
 
@@ -212,28 +213,48 @@ static const sqlite3_io_methods methods = {2, on_close, on_read, on_write, on_tr
 	xUnlock, xCheckReservedLock, xFileControl, xSectorSize, xDeviceCharacteristics, xShmMap, xShmLock, xShmBarrier,
 	xShmUnmap, NULL, NULL};
 
+static int open_locked(const char *name, struct file *mine, int flags, int *out_flags)
+{
+	static const int logs = SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL;
+	bool is_new = name && flags & SQLITE_OPEN_CREATE && access(name, F_OK) != 0;
+	int code = state.real->xOpen(state.real, name, mine->real, flags, out_flags);
+
+	if (mine->real->pMethods)
+		mine->base.pMethods = &methods;
+	if (code != SQLITE_OK || !has_power())
+		return code;
+	if (is_new)
+		power_after_create(name);
+	mine->syncs_folder = name && flags & SQLITE_OPEN_CREATE && flags & logs;
+	return code;
+}
+
 static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags)
 {
 	struct file *mine = (struct file *)file;
 
 	(void)vfs;
-	mine->base.pMethods = NULL;
-	mine->real = (sqlite3_file *)(mine + 1);
-	if (must_fail(OP_OPEN))
-		return fail();
-	int code = state.real->xOpen(state.real, name, mine->real, flags, out_flags);
-	if (mine->real->pMethods)
-		mine->base.pMethods = &methods;
+	*mine = (struct file){.real = (sqlite3_file *)(mine + 1), .name = name};
+	enter();
+	int code = must_fail(OP_OPEN) ? fail() : open_locked(name, mine, flags, out_flags);
+	leave();
 	return code;
 }
 
 static int on_delete(sqlite3_vfs *vfs, const char *name, int sync_folder)
 {
 	(void)vfs;
-	return must_fail(OP_DELETE) ? fail() : state.real->xDelete(state.real, name, sync_folder);
+	enter();
+	if (has_power())
+		power_before_rename(name, NULL);
+	int code = must_fail(OP_DELETE) ? fail() : state.real->xDelete(state.real, name, sync_folder);
+	if (code == SQLITE_OK && sync_folder && has_power())
+		power_after_folder_sync(name);
+	leave();
+	return code;
 }
 
-static void set_up(void)
+static void map_control(void)
 {
 	const char *path = getenv("SM_FAULTS");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
@@ -242,8 +263,28 @@ static void set_up(void)
 		return;
 	state.control = mmap(NULL, sizeof *state.control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
+	if (state.control == MAP_FAILED)
+		abort();
+}
+
+/* The server's own files, where power loss is kept track of. */
+static bool is_of_server(void)
+{
+	if (is_inside)
+		return false;
+	is_inside = true;
+	pthread_once(&state.control_once, map_control);
+	is_inside = false;
+	return has_power();
+}
+
+static void set_up(void)
+{
+	is_of_server();
 	state.real = sqlite3_vfs_find(NULL);
-	if (state.control == MAP_FAILED || !state.real)
+	if (!state.control)
+		return;
+	if (!state.real)
 		abort();
 	state.vfs = *state.real;
 	state.vfs.zName = "faults";
@@ -251,6 +292,114 @@ static void set_up(void)
 	state.vfs.xOpen = on_open;
 	state.vfs.xDelete = on_delete;
 	sqlite3_vfs_register(&state.vfs, 1);
+}
+
+int __real_open(const char *path, int flags, mode_t mode);
+int __wrap_open(const char *path, int flags, ...);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	va_list arguments;
+	bool creates = flags & O_CREAT;
+
+	va_start(arguments, flags);
+	mode_t mode = creates ? (mode_t)va_arg(arguments, int) : 0;
+	va_end(arguments);
+	if (!creates || !is_of_server())
+		return __real_open(path, flags, mode);
+	enter();
+	bool is_new = access(path, F_OK) != 0;
+	int fd = __real_open(path, flags, mode);
+	if (fd >= 0 && is_new)
+		power_after_create(path);
+	leave();
+	return fd;
+}
+
+ssize_t __real_write(int fd, const void *from, size_t count);
+ssize_t __wrap_write(int fd, const void *from, size_t count);
+
+ssize_t __wrap_write(int fd, const void *from, size_t count)
+{
+	struct stat info;
+
+	if (!is_of_server() || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+		return __real_write(fd, from, count);
+	enter();
+	power_before_write(power_find_open(fd), lseek(fd, 0, SEEK_CUR), (int64_t)count);
+	ssize_t done = __real_write(fd, from, count);
+	if (must_fail(OP_WRITE))
+		fail();
+	leave();
+	return done;
+}
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+	if (!is_of_server())
+		return __real_fsync(fd);
+	enter();
+	if (must_fail(OP_SYNC))
+		fail();
+	int code = __real_fsync(fd);
+	struct power_file *file = power_find_open(fd);
+	if (file)
+		power_after_sync(file);
+	power_after_folder_sync_open(fd);
+	leave();
+	return code;
+}
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+int __wrap_rename(const char *from, const char *to)
+{
+	if (!is_of_server())
+		return __real_rename(from, to);
+	enter();
+	power_before_rename(from, to);
+	int code = __real_rename(from, to);
+	if (must_fail(OP_DELETE))
+		fail();
+	leave();
+	return code;
+}
+
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+
+int __wrap_link(const char *from, const char *to)
+{
+	if (!is_of_server())
+		return __real_link(from, to);
+	enter();
+	int code = __real_link(from, to);
+	if (code == 0)
+		power_after_create(to);
+	if (must_fail(OP_DELETE))
+		fail();
+	leave();
+	return code;
+}
+
+int __real_unlink(const char *path);
+int __wrap_unlink(const char *path);
+
+int __wrap_unlink(const char *path)
+{
+	if (!is_of_server())
+		return __real_unlink(path);
+	enter();
+	power_before_rename(path, NULL);
+	int code = __real_unlink(path);
+	if (must_fail(OP_DELETE))
+		fail();
+	leave();
+	return code;
 }
 
 /* A machine whose clock is off (SM_CLOCK_MS), by which nothing may go but what is shown. */

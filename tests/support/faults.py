@@ -6,37 +6,64 @@ import struct
 
 from smserver import Server, find_binary
 
-READ, WRITE, SYNC, TRUNCATE, OPEN, DELETE = range(6)
+READ, WRITE, SYNC, TRUNCATE, OPEN, DELETE = range(6)  # DELETE: names of files that go, or change
 CHANGES = (WRITE, SYNC, TRUNCATE)
+OPERATION_NAMES = ("read", "write", "sync", "truncate", "open", "name")
 FAIL, KILL, POWER_LOSS, STALL = range(4)
 SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_READONLY = 778, 1034, 13, 8
 FOR_EVER = -1
 FIELDS = ("read", "write", "sync", "truncate", "open", "delete", "mask", "seen", "fail_at", "fail_count", "action", "code",
-    "system_errno", "torn_bytes", "failed")
+    "system_errno", "torn_bytes", "failed", "failed_operation", "keep", "sector_bytes", "seed", "kept_sectors", "lost_sectors", "empty_sectors", "lost_names", "lost_bytes_of_length")
 
 
-class Disk:
+class Shared:
     """A file of int64, shared with the server."""
 
-    def __init__(self, path):
-        path.write_bytes(bytes(8 * len(FIELDS)))
+    def __init__(self, path, fields):
+        self.fields = fields
+        path.write_bytes(bytes(8 * len(fields)))
         with open(path, "r+b") as file:
             self.memory = mmap.mmap(file.fileno(), 0)
 
     def get(self, field):
-        return struct.unpack_from("=q", self.memory, 8 * FIELDS.index(field))[0]
+        return struct.unpack_from("=q", self.memory, 8 * self.fields.index(field))[0]
 
     def set(self, **values):
         for field, value in values.items():
-            struct.pack_into("=q", self.memory, 8 * FIELDS.index(field), value)
+            struct.pack_into("=q", self.memory, 8 * self.fields.index(field), value)
+
+
+class Disk(Shared):
+    def __init__(self, path):
+        super().__init__(path, FIELDS)
 
     def mend(self):
         self.set(fail_at=0, mask=0, action=FAIL)
 
-    def arm(self, number, operations=CHANGES, *, count=1, action=FAIL, code=SQLITE_IOERR_WRITE, cause=errno.EIO, torn_bytes=0):
-        """From now on the number-th of these operations fails, and count in all; action first: power loss is kept track of."""
+    def count_of(self, operation):
+        return self.get(FIELDS[operation])
+
+    def arm(self, number, operations=CHANGES, *, count=1, action=FAIL, code=SQLITE_IOERR_WRITE, cause=errno.EIO, torn_bytes=0, keep=0, sector_bytes=512,
+            seed=1):
+        """
+        From now on the number-th of these operations fails, and count in all; action first: power loss is kept track of. keep: so many of a thousand sectors
+        that were not synced are there after it, drawn by the seed.
+        """
+        self.set(keep=keep, sector_bytes=sector_bytes, seed=seed, kept_sectors=0, lost_sectors=0, empty_sectors=0, lost_names=0, lost_bytes_of_length=0)
         self.set(fail_at=0, action=action, fail_count=count, code=code, system_errno=cause, torn_bytes=torn_bytes, seen=0, failed=0)
         self.set(mask=sum(1 << operation for operation in operations))
+        self.set(fail_at=number)
+
+
+class Memory(Shared):
+    """Of the allocations that requests make (tests/support/no_memory.c)."""
+
+    def __init__(self, path):
+        super().__init__(path, ("fail_at", "seen", "failed"))
+
+    def arm(self, number):
+        """The number-th from now on fails."""
+        self.set(fail_at=0, seen=0, failed=0)
         self.set(fail_at=number)
 
 
@@ -46,7 +73,8 @@ class FaultyServer(Server):
     def __init__(self, folder, *arguments):
         folder.mkdir(exist_ok=True)
         self.disk = Disk(folder / "faults")
-        super().__init__(folder, *arguments, environment={"SM_FAULTS": str(folder / "faults")})
+        self.memory = Memory(folder / "no-memory")
+        super().__init__(folder, *arguments, environment={"SM_FAULTS": str(folder / "faults"), "SM_NO_MEMORY": str(folder / "no-memory")})
 
     def bin(self, name):
         return find_binary("sm-server-faults" if name == "sm-server" else name)

@@ -82,7 +82,7 @@ static enum status read_columns(const struct json *columns, struct buf *out, str
 {
 	if (!columns || json_kind(columns) == JSON_NULL) {
 		buf_append_text(out, "[]");
-		return OK;
+		return buf_status(out, err);
 	}
 	if (json_kind(columns) != JSON_ARRAY || json_count(columns) > COLUMNS_MAX)
 		return error_set_field(

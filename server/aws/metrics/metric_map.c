@@ -94,8 +94,9 @@ static enum status name_series(
 			"metric '%.*s' has %zu dimensions; beside TrainingJobName and Host at most %d are kept",
 			SPAN_ARGS(identity->name), labels, METRIC_LABELS_MAX);
 	TRY(buf_status(&text, err));
-	if (ingest_metric_name(buf_span(&text), &canonical, &cause) != OK)
-		return error_set(err, ERR_SEMANTIC, "%s", cause.text);
+	enum status status = ingest_metric_name(buf_span(&text), &canonical, &cause);
+	if (status != OK)
+		return error_set(err, status == ERR_MEMORY ? status : ERR_SEMANTIC, "%s", cause.text);
 	*out = arena_copy(arena, buf_span(&canonical));
 	return out->ptr ? OK : error_no_memory(err);
 }

@@ -24,7 +24,10 @@ static enum status read_stats(const struct json *names, bool is_extended, struct
 	for (const struct json *name = json_first(names); name; name = json_next(name)) {
 		struct asked_stat *asked = &out->stats[out->count];
 		*asked = (struct asked_stat){.name = json_string_of(name), .is_extended = is_extended};
-		if (metric_stat_parse(asked->name, &asked->stat, &cause) != OK)
+		enum status status = metric_stat_parse(asked->name, &asked->stat, &cause);
+		if (status == ERR_MEMORY)
+			return error_no_memory(err);
+		if (status != OK)
 			return aws_error(err, ERR_SEMANTIC, METRICS_INVALID, "%s", cause.text);
 		if (is_extended != (asked->stat.kind == STAT_PERCENTILE))
 			return aws_error(err, ERR_SEMANTIC, METRICS_INVALID, "'%.*s' is none of %s.",

@@ -29,8 +29,7 @@ static enum status read_labels(struct ingest_parser *parser, struct json_scan *s
 			break;
 		TRY(read_label(parser, s, &key, err));
 	}
-	label_set_finish(&parser->labels);
-	return OK;
+	return label_set_finish(&parser->labels, err);
 }
 
 /* Of texts; any other value is shown as it came, and null is none. */

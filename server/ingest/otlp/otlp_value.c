@@ -136,7 +136,7 @@ enum status otlp_resource(struct ingest_parser *parser, struct span message, str
 		TRY(otlp_attribute(field.bytes, body, &key, &parser->text, err));
 		label_set_add(&parser->labels, key, buf_span(&parser->text));
 	}
-	label_set_finish(&parser->labels);
+	TRY(label_set_finish(&parser->labels, err));
 	return protobuf_end(message, body, "Resource", err);
 }
 
@@ -390,6 +390,5 @@ enum status otlp_resource_json(struct ingest_parser *parser, struct json_scan *s
 		else
 			TRY(json_scan_skip(s, err));
 	}
-	label_set_finish(&parser->labels);
-	return OK;
+	return label_set_finish(&parser->labels, err);
 }

@@ -177,12 +177,15 @@ static enum status take_line(struct ingest_parser *parser, struct batch *batch, 
 
 static enum status open_prometheus(struct ingest_parser **out, const struct ingest_options *options, struct error *err)
 {
-	TRY(points_text_open(out, options, take_line, err));
-	if (!((*out)->pairs = prometheus_pairs_new())) {
-		points_text_free(*out);
+	struct ingest_parser *parser;
+
+	TRY(points_text_open(&parser, options, take_line, err));
+	if (!(parser->pairs = prometheus_pairs_new())) {
+		points_text_free(parser);
 		return error_no_memory(err);
 	}
-	(*out)->take_end = prometheus_pairs_end;
+	parser->take_end = prometheus_pairs_end;
+	*out = parser;
 	return OK;
 }
 

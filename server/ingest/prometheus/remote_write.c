@@ -72,7 +72,7 @@ static enum status read_name(struct remote_series *own, struct span message, str
 			*scrape_job = value;
 		label_set_add(&parser->labels, name, value);
 	}
-	label_set_finish(&parser->labels);
+	TRY(label_set_finish(&parser->labels, err));
 	return protobuf_end(message, own->body, "TimeSeries", err);
 }
 

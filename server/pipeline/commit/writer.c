@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-enum { IDLE_MS = 200, GROUP_ITEMS_MAX = 4096 };
+enum { IDLE_MS = 200, GROUP_ITEMS_MAX = 4096, MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 };
 enum { GATHER_MAX_NS = 5000000, GATHER_LEAST_SHARE = 8, GATHER_PAUSE_ROUNDS = 4 };
 
 struct round { /* what one group took from the queue, in order */
@@ -268,6 +268,38 @@ static enum status commit(struct plan *plan, struct round *round, struct error *
 	return status;
 }
 
+struct memory_wait {
+	struct pipeline *pipeline;
+	int64_t since_ms; /* 0: there was enough */
+};
+
+static int wait_for_memory(void *context)
+{
+	struct memory_wait *wait = context;
+	int64_t now_ms = clock_mono_ms();
+
+	if (!wait->since_ms) {
+		wait->since_ms = now_ms;
+		log_line(LOG_WARNING, "commit_waits", "for=memory");
+	}
+	return now_ms - wait->since_ms < MEMORY_WAIT_MS && !control_wait_tick(wait->pipeline, MEMORY_LOOK_MS);
+}
+
+/* The database has it, and there is no way back: memory that is not there may come, before plan.c gives up. */
+static void make_known(struct plan *plan, struct buf *plain)
+{
+	struct pipeline *pipeline = plan->pipeline;
+	struct memory_wait wait = {.pipeline = pipeline};
+
+	mem_wait(wait_for_memory, &wait);
+	struct group *group = plan_publish(plan, plain);
+	if (group) {
+		pipeline->next_seq = group->seq + 1;
+		hand_to_consumers(pipeline, group);
+	}
+	mem_wait(NULL, NULL);
+}
+
 static enum status commit_plan(struct plan *plan, struct round *round, struct error *err)
 {
 	struct pipeline *pipeline = plan->pipeline;
@@ -286,11 +318,7 @@ static enum status commit_plan(struct plan *plan, struct round *round, struct er
 		return status;
 	}
 	count_group(pipeline, plan, record_bytes, clock_mono_ns() - start_ns);
-	struct group *group = plan_publish(plan, &plain);
-	if (group) {
-		pipeline->next_seq = group->seq + 1;
-		hand_to_consumers(pipeline, group);
-	}
+	make_known(plan, &plain);
 	return OK;
 }
 

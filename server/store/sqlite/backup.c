@@ -1,4 +1,5 @@
 /* Copies of the whole database, and their way back. */
+#include "base/file_place.h"
 #include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/driver/statement.h"
@@ -6,13 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COPY_BYTES = 1 << 20, MODE = 0600, PATH_BYTES = 4096 };
+enum { COPY_BYTES = 1 << 20, MODE = 0600 };
 
 struct store_backup {
 	struct store_reader *source; /* the writer's; not ours */
@@ -23,50 +23,10 @@ struct store_backup {
 
 /* ---- files ---- */
 
-static enum status file_problem(const char *verb, const char *path, struct error *err)
-{
-	bool is_full = errno == ENOSPC || errno == EDQUOT || errno == EROFS;
-
-	return error_set(err, is_full ? ERR_UNAVAILABLE : ERR_IO, "cannot %s '%s': %s", verb, path, strerror(errno));
-}
-
-static enum status sync_path(const char *path, int flags, struct error *err)
-{
-	int fd = open(path, flags | O_CLOEXEC);
-
-	if (fd < 0 || fsync(fd) != 0) {
-		enum status status = file_problem("sync", path, err);
-		if (fd >= 0)
-			close(fd);
-		return status;
-	}
-	close(fd);
-	return OK;
-}
-
-static enum status sync_folder_of(const char *path, struct error *err)
-{
-	char folder[PATH_BYTES];
-
-	if (strlen(path) >= sizeof folder)
-		return error_set(err, ERR_INVALID, "the path '%s' is too long", path);
-	memcpy(folder, path, strlen(path) + 1);
-	return sync_path(dirname(folder), O_RDONLY | O_DIRECTORY, err);
-}
-
-/* Whole or not at all: synced, then put in place, then the folder is synced. */
-static enum status put_in_place(const char *partial, const char *path, struct error *err)
-{
-	TRY(sync_path(partial, O_RDONLY, err));
-	if (rename(partial, path) != 0)
-		return file_problem("rename to", path, err);
-	return sync_folder_of(path, err);
-}
-
 /* What a connection leaves beside a file, and what would be read into the next one of its name. */
 static void remove_logs(const char *path)
 {
-	static const char *const suffixes[] = {"-wal", "-shm"};
+	static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
 
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
 		AUTO_MEM char *name = path_with(path, suffixes[i]);
@@ -75,7 +35,7 @@ static void remove_logs(const char *path)
 	}
 }
 
-static void remove_partial(const char *partial)
+void copy_remove(const char *partial)
 {
 	unlink(partial);
 	remove_logs(partial);
@@ -106,10 +66,9 @@ static enum status check_copy(const char *partial, struct error *err)
 	return OK;
 }
 
-/* An empty file of the owner's alone: SQLite would make it as the umask says. */
-static enum status make_private(const char *path, struct error *err)
+enum status copy_make(const char *path, struct error *err)
 {
-	remove_partial(path);
+	copy_remove(path);
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, MODE);
 
 	if (fd < 0)
@@ -129,7 +88,7 @@ void store_backup_free(struct store_backup *backup)
 	if (backup->copy)
 		sqlite3_close(backup->copy);
 	if (backup->partial)
-		remove_partial(backup->partial);
+		copy_remove(backup->partial);
 	mem_free(backup->partial);
 	mem_free(backup->path);
 	mem_free(backup);
@@ -164,7 +123,7 @@ enum status store_backup_begin(struct store_backup **out, struct store *store, c
 		return error_no_memory(err);
 	backup->source = store->writer;
 	TRY(check_target(path, sqlite_store_of(store)->lock.file_fd, err));
-	TRY(make_private(backup->partial, err));
+	TRY(copy_make(backup->partial, err));
 	int code = sqlite3_open_v2(backup->partial, &backup->copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	/* The copy is nothing until it is renamed: no journal, and one sync at its end. */
 	if (code == SQLITE_OK)
@@ -208,7 +167,7 @@ enum status store_backup_step(
 enum status store_backup_finish(struct store_backup *backup, struct error *err)
 {
 	TRY(check_copy(backup->partial, err));
-	TRY(put_in_place(backup->partial, backup->path, err));
+	TRY(file_put_in_place(backup->partial, backup->path, err));
 	mem_free(backup->partial);
 	backup->partial = NULL;
 	return OK;
@@ -241,15 +200,15 @@ enum status store_backup_offline(const char *path, const char *copy_path, struct
 	TRY(lock_take(&lock, path, false, err));
 	enum status status = check_target(copy_path, lock.file_fd, err);
 	if (status == OK)
-		status = make_private(partial, err);
+		status = copy_make(partial, err);
 	if (status == OK)
 		status = vacuum_into(path, partial, err);
 	if (status == OK)
 		status = check_copy(partial, err);
 	if (status == OK)
-		status = put_in_place(partial, copy_path, err);
+		status = file_put_in_place(partial, copy_path, err);
 	if (status != OK)
-		remove_partial(partial);
+		copy_remove(partial);
 	lock_release(&lock);
 	return status;
 }
@@ -274,7 +233,7 @@ static enum status copy_file(const char *from_path, const char *to_path, struct 
 
 	if (from < 0)
 		return file_problem("read", from_path, err);
-	enum status status = make_private(to_path, err);
+	enum status status = copy_make(to_path, err);
 	if (status == OK && (to = open(to_path, O_WRONLY | O_CLOEXEC)) < 0)
 		status = file_problem("write", to_path, err);
 	if (status == OK)
@@ -302,7 +261,7 @@ static enum status set_aside(const char *path, struct error *err)
 	}
 	if (unlink(shared) != 0 && errno != ENOENT)
 		return file_problem("remove", shared, err);
-	return OK;
+	return file_sync_folder(path, err); /* the old log beside the new database would be read into it */
 }
 
 static enum status restore_locked(const char *copy_path, const char *path, bool exists, struct error *err)
@@ -315,9 +274,9 @@ static enum status restore_locked(const char *copy_path, const char *path, bool 
 	if (status == OK && exists)
 		status = set_aside(path, err);
 	if (status == OK)
-		status = put_in_place(partial, path, err);
+		status = file_put_in_place(partial, path, err);
 	if (status != OK)
-		remove_partial(partial);
+		copy_remove(partial);
 	return status;
 }
 

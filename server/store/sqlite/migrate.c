@@ -1,15 +1,14 @@
+#include "base/file_place.h"
 #include "store/driver/connection.h"
 #include "store/driver/migrations.h"
 #include "store/driver/statement.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 enum status migrate_shape(struct store_reader *on, struct error *err)
 {
@@ -35,16 +34,6 @@ static enum status check_newer(struct store_reader *on, int64_t has, int64_t kno
 
 /* ---- a copy from which one can go back ---- */
 
-static enum status make_private(const char *path, struct error *err)
-{
-	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return error_set(err, ERR_IO, "cannot make '%s': %s", path, strerror(errno));
-	close(fd);
-	return OK;
-}
-
 static enum status check_room(struct store_reader *on, struct error *err)
 {
 	struct statvfs room;
@@ -68,16 +57,6 @@ static enum status vacuum_into(struct store_reader *on, const char *path, struct
 	return statement_run(&s, err);
 }
 
-static enum status sync_file(const char *path, struct error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool is_safe = fd >= 0 && fsync(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_safe ? OK : error_set(err, ERR_IO, "cannot write '%s': %s", path, strerror(errno));
-}
-
 /* FILE.before-NNNN, whole or not at all. One that is there is of an earlier try, or of an earlier time: it is made anew. */
 static enum status copy_before(struct store_reader *on, int64_t number, struct error *err)
 {
@@ -90,14 +69,12 @@ static enum status copy_before(struct store_reader *on, int64_t number, struct e
 	if (!path || !partial_path)
 		return error_no_memory(err);
 	TRY(check_room(on, err));
-	TRY(make_private(partial_path, err));
+	TRY(copy_make(partial_path, err));
 	enum status status = vacuum_into(on, partial_path, err);
 	if (status == OK)
-		status = sync_file(partial_path, err);
-	if (status == OK && rename(partial_path, path) != 0)
-		status = error_set(err, ERR_IO, "cannot put '%s' in place: %s", path, strerror(errno));
+		status = file_put_in_place(partial_path, path, err);
 	if (status != OK)
-		unlink(partial_path);
+		copy_remove(partial_path);
 	return status;
 }
 

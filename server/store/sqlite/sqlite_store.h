@@ -147,6 +147,12 @@ enum status sqlite_tx_changed_rows(struct store *store, size_t *rows, struct err
 enum status sqlite_checkpoint(struct store *store, bool is_idle, struct error *err) MUST_CHECK;
 char *path_with(const char *path, const char *suffix) __attribute__((warn_unused_result)); /* NULL: out of memory */
 
+/* ---- backup.c ---- */
+/* An empty file of the owner's alone (SQLite would make it as the umask says), in the place of what an earlier try left. */
+enum status copy_make(const char *path, struct error *err) MUST_CHECK;
+/* With what SQLite has made beside it. */
+void copy_remove(const char *path);
+
 /* ---- lock.c ---- */
 /* Before SQLite opens the database; ERR_CONFLICT names the owner. */
 enum status lock_take(struct lock *out, const char *path, bool creates, struct error *err) MUST_CHECK;

@@ -1,0 +1,13 @@
+/* Job: files that are in their place whole or not at all, also after the power was lost. Threads: any. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/* ERR_UNAVAILABLE for a disk that is full or read-only, else ERR_IO: "cannot VERB 'PATH': …", by errno. */
+enum status file_problem(const char *verb, const char *path, struct error *err);
+/* The names in the folder of this path: what came, went or was renamed. */
+enum status file_sync_folder(const char *path, struct error *err) MUST_CHECK;
+/* The bytes are synced, then they get their name, then that is synced. */
+enum status file_put_in_place(const char *partial, const char *path, struct error *err) MUST_CHECK;

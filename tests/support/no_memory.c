@@ -1,0 +1,87 @@
+/* Memory that runs out, for tests: of the allocations that requests make, one fails. Which one stands in a small shared file (SM_NO_MEMORY names it,
+ * tests/support/faults.py writes it). The linker puts what base/alloc.c calls through here (--wrap), and nothing of other libraries. Threads that work behind requests are
+ * left out: when they do so hangs on the clock. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct control { /* as in faults.py */
+	_Atomic int64_t fail_at; /* from 1; 0: none */
+	_Atomic int64_t seen;
+	_Atomic int64_t failed;
+};
+
+static struct {
+	pthread_once_t once;
+	struct control *control;
+} state = {.once = PTHREAD_ONCE_INIT};
+
+static void set_up(void)
+{
+	const char *path = getenv("SM_NO_MEMORY");
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return;
+	state.control = mmap(NULL, sizeof *state.control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (state.control == MAP_FAILED)
+		abort();
+}
+
+static bool is_of_requests(void)
+{
+	static const char *const others[] = {"extract", "publisher", "maintenance", "uploads", "peers", "backfill",
+		"webhook", "live-filter", "stop-watch"};
+	static _Thread_local signed char known;
+	char name[16] = "";
+
+	if (known)
+		return known > 0;
+	known = 1;
+	pthread_getname_np(pthread_self(), name, sizeof name);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strcmp(name, others[i]) == 0)
+			known = -1;
+	return known > 0;
+}
+
+static bool must_fail(void)
+{
+	pthread_once(&state.once, set_up);
+	struct control *control = state.control;
+
+	if (!control || !control->fail_at || !is_of_requests() || ++control->seen != control->fail_at)
+		return false;
+	control->failed++;
+	return true;
+}
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+
+void *__wrap_malloc(size_t bytes)
+{
+	return must_fail() ? NULL : __real_malloc(bytes);
+}
+
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+	return must_fail() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+	return must_fail() ? NULL : __real_realloc(old, bytes);
+}
