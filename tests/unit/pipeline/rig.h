@@ -8,6 +8,7 @@
 #include "pipeline/pipeline.h"
 #include "state/options.h"
 #include "state/pipeline_state.h"
+#include "store/support/empty_database.h"
 #include "test.h"
 
 #include <pthread.h>
@@ -30,7 +31,7 @@ static inline void rig_seals(struct rig *rig, bool seals)
 	rig->options.seal_age_ms = seals ? 0 : INT64_MAX / 4;
 }
 
-/* A folder, and options that seal nothing; opens nothing yet. */
+/* A folder with an empty database, and options that seal nothing; opens nothing yet. */
 static inline void rig_prepare(struct rig *rig)
 {
 	static const char presets[] =
@@ -58,6 +59,7 @@ static inline void rig_prepare(struct rig *rig)
 	rig_seals(rig, false);
 	test_make_folder(rig->folder, sizeof rig->folder, "pipeline");
 	snprintf(rig->path, sizeof rig->path, "%s/t.db", rig->folder);
+	empty_database_put(rig->path);
 }
 
 static inline void rig_open(struct rig *rig)

@@ -7,6 +7,7 @@
 #include "store/jobs.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/streams.h"
+#include "support/empty_database.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -39,6 +40,7 @@ static inline struct harness harness_new(void)
 	snprintf(h.path, sizeof h.path, "%s/test.db", h.folder);
 	h.arena = arena_new();
 	CHECK(h.arena != NULL);
+	empty_database_put(h.path);
 	harness_open(&h);
 	return h;
 }
