@@ -1,76 +1,21 @@
 #include "cli/ship/ship.h"
 
 #include "base/clock.h"
-#include "cli/process/child.h"
-#include "cli/relay/relay.h"
-#include "cli/host/host_monitor.h"
-#include "cli/process/identity.h"
 #include "cli/ship/import.h"
 #include "cli/ship/import_mlflow.h"
-#include "cli/ship/rest_save.h"
-#include "cli/ship/restart.h"
-#include "cli/ship/send_rest.h"
 #include "cli/ship/score_files.h"
-#include "cli/ship/ship_options.h"
+#include "cli/ship/send_rest.h"
+#include "cli/ship/ship_end.h"
+#include "cli/ship/ship_state.h"
 #include "cli/ship/start_source.h"
 #include "cli/ship/trace_files.h"
-#include "cli/ship/unread.h"
-#include "cli/input/input_reader.h"
-#include "cli/sender/sender.h"
-#include "cli/spool/spool_file.h"
 
-#include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-/* The sender's streams: those of the training, then the host's own, its lines and its points. */
-enum { SYSTEM_LINES = WATCH_MAX_FILES, SYSTEM_POINTS, MAX_STREAMS };
-
-enum {
-	COMMAND_POLL_MS = 20,
-	FOLLOW_POLL_MS = 200,
-	UNREAD_POLL_MS = 100,
-	UNREAD_TRIES = 20, /* for the server to look at the last lines */
-	RELAY_LAST_MS = 2000, /* that the relay's process may take to end when its time is over */
-	GRACE_MS = 2000, /* after a signal: the program that writes the pipe got it too, and may still say something */
-};
-
-struct ship {
-	const struct options *options;
-	struct identity *identity;
-	struct settings metrics;
-	struct http_client *client;
-	struct spool *spool;
-	struct spool_file files[2]; /* our own: the child's output, or what standard input said */
-	struct spool_file system_files[2]; /* lines and points of --system */
-	char system_stream[300];
-	struct system_options system_options;
-	struct system *system;
-	const char **streams;
-	bool *is_points; /* of them */
-	struct intake_input *inputs;
-	size_t input_count;
-	struct ledger *ledger; /* of files that are sent under a name that comes again; of our own files by theirs */
-	struct ledger
-		*name_lock; /* of our own: whose the sessions are that are called by job and stream; NULL: another's */
-	pthread_mutex_t rest_mutex;
-	struct rest_note rest; /* under it: what is left if we are killed, or in vain */
-	struct watch *watch; /* the user's files */
-	struct sender *sender;
-	struct intake *intake;
-	bool shows_progress;
-	int64_t shown_mono_ms;
-	uint64_t shown_lines;
-	struct child child;
-	struct relay *relay; /* of the training's tracker; NULL: none */
-	struct orders orders;
-	char session_seed[SHIP_SEED_BYTES];
-	struct child_end end; /* of the command; "Completed" else */
-};
+enum { COMMAND_POLL_MS = 20, FOLLOW_POLL_MS = 200 };
 
 static void ship_done(struct ship *ship)
 {
@@ -98,11 +43,6 @@ static void ship_done(struct ship *ship)
 	mem_free(ship->inputs);
 }
 AUTO_DONE_TYPE(ship)
-
-static const char *say_as(void)
-{
-	return ship_program.name;
-}
 
 static enum status add_settings(struct ship *ship, struct settings *settings, const char *option, struct error *err)
 {
@@ -143,7 +83,7 @@ static enum status open_own_file(struct spool_file *file, const char *folder, co
 
 	TRY(spool_file_open(file, folder, ending, &why, err));
 	if (why.status != OK)
-		client_say(say_as(), "%s: lines wait in memory instead", why.text);
+		client_say(ship_program.name, "%s: lines wait in memory instead", why.text);
 	return OK;
 }
 
@@ -179,7 +119,7 @@ static void lock_name(struct ship *ship, const char *folder)
 			&err) == OK &&
 		ledger_open_stream(ship->name_lock, 0, ship->identity->stream, page, &has_page, &err) == OK)
 		return;
-	client_say(say_as(), "%s", err.text);
+	client_say(ship_program.name, "%s", err.text);
 	ledger_free(ship->name_lock);
 	ship->name_lock = NULL;
 	ship->session_seed[0] = 0;
@@ -192,7 +132,7 @@ static bool write_rest(struct ship *ship)
 
 	if (!ship->rest.path[0] || rest_note_write(&ship->rest, &err) == OK)
 		return true;
-	client_say(say_as(), "%s", err.text);
+	client_say(ship_program.name, "%s", err.text);
 	return false;
 }
 
@@ -224,7 +164,7 @@ static void keep_rest(struct ship *ship, const char *folder)
 		start_source_random(ship->rest.source);
 	if (open_ledger(ship, folder, &err) == OK)
 		return;
-	client_say(say_as(), "%s", err.text);
+	client_say(ship_program.name, "%s", err.text);
 	ledger_free(ship->ledger);
 	ship->ledger = NULL;
 }
@@ -249,7 +189,7 @@ static bool waits_for_run(void *context)
 	return relay_is_beginning(context);
 }
 
-static void keep_end(struct ship *ship, int64_t ended_ms)
+void ship_keep_end(struct ship *ship, int64_t ended_ms)
 {
 	pthread_mutex_lock(&ship->rest_mutex);
 	ship->rest.end = ship->end;
@@ -421,219 +361,6 @@ static enum status start_threads(struct ship *ship, int64_t started_ms, struct e
 	return intake_start(&ship->intake, &intake, err);
 }
 
-/* Waits at most ms for one of the signals that ask to stop (true), or for SIGCHLD, by which threads say they are done. */
-static bool wait_signal(int64_t ms)
-{
-	static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
-		sigaddset(&set, asking[i]);
-	int number = sigtimedwait(&set, NULL, &time);
-	return number > 0 && number != SIGCHLD;
-}
-
-/* Where a line of progress disturbs nothing: a terminal that neither a command nor our own output writes to. */
-static bool can_show_progress(const struct ship *ship)
-{
-	bool passes_through = options_word_count(ship->options) == 0;
-
-	return !options_flag(ship->options, "quiet") && isatty(STDERR_FILENO) && !options_command(ship->options) &&
-	       !(passes_through && isatty(STDOUT_FILENO));
-}
-
-static void show_progress(struct ship *ship)
-{
-	int64_t now_ms = clock_mono_ms(), passed_ms = now_ms - ship->shown_mono_ms;
-	uint64_t lines = sender_sent_lines(ship->sender);
-
-	if (!ship->shows_progress || passed_ms < 500)
-		return;
-	fprintf(stderr, "\r\x1b[K%s: %" PRIu64 " lines sent, %.1f MB behind, %.0f lines/s", say_as(), lines,
-		(double)spool_totals(ship->spool).waiting_bytes / 1e6,
-		ship->shown_mono_ms ? (double)(lines - ship->shown_lines) * 1000 / (double)passed_ms : 0.0);
-	ship->shown_mono_ms = now_ms;
-	ship->shown_lines = lines;
-}
-
-static void end_progress(struct ship *ship)
-{
-	if (ship->shows_progress)
-		fprintf(stderr, "\r\x1b[K%s: %" PRIu64 " lines sent\n", say_as(), sender_sent_lines(ship->sender));
-}
-
-/* Until the input ends. A signal is for the program that writes it as well: what it still says is taken for a moment. */
-static void wait_input(struct ship *ship)
-{
-	int64_t stop_ms = 0;
-
-	ship->shows_progress = can_show_progress(ship);
-	while (!intake_is_done(ship->intake)) {
-		show_progress(ship);
-		if (wait_signal(stop_ms ? 100 : 1000)) {
-			ship->end.secondary_status = "Stopped";
-			stop_ms = stop_ms || options_flag(ship->options, "follow") ? 1 : clock_mono_ms() + GRACE_MS;
-		}
-		if (stop_ms && clock_mono_ms() >= stop_ms)
-			intake_stop(ship->intake);
-	}
-}
-
-/* The same for what the training told its tracker. */
-static void drain_relay(struct ship *ship, int64_t give_up_ms)
-{
-	relay_end(ship->relay, give_up_ms);
-	while (!relay_has_ended(ship->relay) && clock_mono_ms() < give_up_ms + RELAY_LAST_MS) {
-		if (sender_is_done(ship->sender))
-			relay_tell_no_job(ship->relay);
-		if (wait_signal(50)) {
-			relay_give_up_at(ship->relay, 1);
-			sender_give_up_at(ship->sender, 1);
-			give_up_ms = clock_mono_ms();
-		}
-	}
-}
-
-/* Until all is sent, the time is over, or a signal ends the patience. */
-static enum status drain(struct ship *ship, struct error *err)
-{
-	int64_t give_up_ms = clock_mono_ms() + options_i64(ship->options, "drain-timeout") + 1;
-	int64_t ended_ms = clock_wall_ms(); /* whenever that can be told */
-
-	keep_end(ship, ended_ms);
-	system_free(ship->system);
-	ship->system = NULL;
-	drain_relay(ship, give_up_ms); /* first: what it still tells is of a job that trains */
-	if (options_command(ship->options))
-		sender_set_exit(ship->sender, ship->end.exit_code, ship->end.signal);
-	sender_set_outcome(
-		ship->sender, ship->end.secondary_status, ship->end.reason[0] ? ship->end.reason : NULL, ended_ms);
-	spool_end(ship->spool);
-	sender_give_up_at(ship->sender, give_up_ms);
-	while (!sender_is_done(ship->sender)) {
-		show_progress(ship);
-		if (wait_signal(1000))
-			sender_give_up_at(ship->sender, 1);
-	}
-	end_progress(ship);
-	return sender_join(ship->sender, err);
-}
-
-/* A file of the user of which nothing went needs no copy. */
-static bool is_whole_file(const struct ship *ship)
-{
-	return options_word_count(ship->options) == 1 && sender_sent_bytes(ship->sender, 0) == 0;
-}
-
-static void tell_lost(const struct spool_totals *totals)
-{
-	char text[256];
-	struct buf reason = {.ptr = text, .cap = sizeof text, .max_bytes = sizeof text};
-
-	spool_put_loss_reason(&reason, totals->lost_to);
-	if (totals->lost_lines)
-		client_say(say_as(), "%" PRIu64 " lines (%" PRIu64 " bytes) were dropped because %.*s",
-			totals->lost_lines, totals->lost_bytes, (int)reason.len, reason.ptr);
-}
-
-/* Of --system. */
-static void tell_dropped(uint64_t lines, const char *reason)
-{
-	if (lines)
-		client_say(say_as(), "%" PRIu64 " lines and points of --system were dropped because %s", lines, reason);
-}
-
-/* The sender has said what the server refused. */
-static void tell_unsent(struct ship *ship, const char *spool_folder, enum status status, const struct error *cause)
-{
-	const char *server = options_text(ship->options, "server");
-	char folder[REST_NOTE_PATH_BYTES];
-	struct rest_saved saved = {0};
-	struct error err = {0};
-	const struct rest_saving saving = {ship->spool, ship->sender, ship->streams, SYSTEM_LINES};
-
-	if (status == ERR_UNAVAILABLE)
-		client_say(say_as(), "server %s was not reached in time: %s", server, cause->text);
-	else if (ship->watch) /* its files stay */
-		return;
-	if (ship->watch && ship->ledger) {
-		client_say(say_as(), "the rest of the files is sent when the same command is started again");
-		return;
-	}
-	if (is_whole_file(ship)) {
-		client_say(say_as(), "nothing of '%s' was sent; send it later", options_word(ship->options, 0));
-		return;
-	}
-	snprintf(folder, sizeof folder, "%s", spool_folder);
-	if (rest_save(&ship->rest, &saving, folder, &saved, &err) != OK)
-		client_say(say_as(), "%s", err.text);
-	else
-		client_say(say_as(),
-			"%" PRIu64 " lines of job '%s' and how it ended are kept in '%s'; send them later: "
-			"sm-ship --server '%s' --spool '%s' --send-rest",
-			saved.lines, sender_job(ship->sender), folder, server, folder);
-	tell_dropped(saved.dropped_lines, "only lines of the training are kept");
-}
-
-static void tell_unread(struct ship *ship)
-{
-	struct error err = {0};
-
-	if (options_flag(ship->options, "quiet") || sender_sent_lines(ship->sender) < UNREAD_LINES_LEAST ||
-		!sender_has_job(ship->sender) || ship->identity->local_rank > 0)
-		return;
-	for (int tries = 0; tries < UNREAD_TRIES; tries++)
-		if (unread_tell(ship->client, say_as(), sender_job(ship->sender), &err) != ERR_BUSY ||
-			wait_signal(UNREAD_POLL_MS))
-			return;
-}
-
-/* cause: of the drain; its status OK where the server has it all. */
-static void restart(struct ship *ship, char *const *environment, enum status status, const struct error *cause)
-{
-	const struct restart of = {.options = ship->options,
-		.environment = environment,
-		.client = ship->client,
-		.identity = ship->identity,
-		.job = sender_job(ship->sender),
-		.end = &ship->end,
-		.program = say_as(),
-		.wait = wait_signal};
-
-	restart_run(&of, status != OK ? cause->text : sender_has_job(ship->sender) ? NULL : "there is no job");
-}
-
-static int finish(struct ship *ship, char *const *environment)
-{
-	struct error err = {0};
-	enum status status = drain(ship, &err);
-	struct spool_totals totals = spool_totals(ship->spool);
-
-	if (status == OK && ship->watch && ship->ledger)
-		ledger_end(ship->ledger);
-	if (status != OK)
-		tell_unsent(ship, ship_spool_folder(ship->options, environment), status, &err);
-	else
-		rest_note_remove(&ship->rest);
-	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is noted */
-		ledger_remove(ship->ledger);
-	if (ship->name_lock)
-		ledger_remove(ship->name_lock);
-	tell_lost(&totals);
-	tell_dropped(sender_dropped_lines(ship->sender), "the server did not take them");
-	if (status == OK)
-		tell_unread(ship);
-	if (options_command(ship->options)) {
-		restart(ship, environment, status, &err);
-		return ship->end.exit_code; /* a scheduler must not run a training again because its chart is missing */
-	}
-	if (status == ERR_UNAVAILABLE)
-		return EXIT_UNREACHABLE;
-	return status == OK && !(ship->watch && watch_refused_count(ship->watch)) ? EXIT_DONE : EXIT_REFUSED;
-}
-
 /* Before the training, whose environment has its address, and before all threads. */
 static void start_relay(struct ship *ship, char *const *environment)
 {
@@ -656,11 +383,11 @@ static enum status run_command(struct ship *ship, char *const *environment, int6
 	TRY(child_start(&ship->child, options_command(ship->options), ship->files[0].append_fd,
 		ship->files[1].append_fd, &is_running, &ship->end, err));
 	if (!is_running)
-		client_say(say_as(), "%s", ship->end.reason);
+		client_say(ship_program.name, "%s", ship->end.reason);
 	relay_put_child(ship->relay, ship->child.pid);
 	enum status status = start_threads(ship, started_ms, err);
 	if (status != OK) /* too late to say no: the training runs */
-		client_say(say_as(), "%s: the training runs on, nothing is sent", err->text);
+		client_say(ship_program.name, "%s: the training runs on, nothing is sent", err->text);
 	if (is_running)
 		child_wait(&ship->child, &ship->end);
 	if (status != OK)
@@ -692,26 +419,26 @@ int ship_run(const struct options *options, char *const *environment)
 		return send_rest_run(options, environment);
 	bool has_scores;
 	if (score_files_wanted(options, &has_scores, &err) != OK) {
-		client_say(say_as(), "%s", err.text);
+		client_say(ship_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
 	if (has_scores)
 		return score_files_run(options, environment);
 	if (prepare(&ship, environment, started_ms, &err) != OK) {
-		client_say(say_as(), "%s", err.text);
+		client_say(ship_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
 	child_block_signals();
 	if (options_command(options)) {
 		if (run_command(&ship, environment, started_ms, &err) != OK)
 			return ship.end.exit_code;
-		return finish(&ship, environment);
+		return ship_finish(&ship, environment);
 	}
 	if (start_threads(&ship, started_ms, &err) != OK) {
-		client_say(say_as(), "%s", err.text);
+		client_say(ship_program.name, "%s", err.text);
 		return EXIT_USAGE;
 	}
-	wait_input(&ship);
+	ship_wait_input(&ship);
 	intake_join(ship.intake);
-	return finish(&ship, environment);
+	return ship_finish(&ship, environment);
 }
