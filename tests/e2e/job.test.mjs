@@ -421,6 +421,20 @@ test("whether it fits stands with its formulas, and on a click with its inputs",
   assert.ok(await fitsWidth(page));
 });
 
+test("what is not worked out of the memory is named", async ({ server, page, open }) => {
+  const sizes = { num_parameters: "7500000000", hidden_size: "4096", num_layers: "32", num_attention_heads: "32" };
+  const machines = { InstanceType: "ml.p5.48xlarge", InstanceCount: 1 };
+  for (const [job, settings] of [["experts", { num_experts: "8" }], ["offloads", { offload_activations: "true" }]]) {
+    assert.equal((await server.request("POST", "/api/v1/jobs", { TrainingJobName: job, HyperParameters: { ...sizes, ...settings }, ResourceConfig: machines })).status, 201);
+  }
+  const section = page.locator("section", { has: page.locator('h2:text-is("Memory of a device")') });
+  await open("/jobs/experts/training");
+  await section.getByText("Nothing is said: the formulas are not of a mixture of experts").waitFor();
+  assert.equal(await section.locator("th", { hasText: "worked out as" }).count(), 0);
+  await open("/jobs/offloads/training");
+  await section.getByText("What these settings change is not said, since they are not followed: offload_activations").waitFor();
+});
+
 test("a schedule says what was clipped and what moved beside the rate; tokens say what they were worked out from", async ({ server, page, open }) => {
   const settings = { lr: "6e-4", lr_decay_style: "constant", lr_warmup_iters: "0", train_iters: "1000", clip_grad: "1.0", global_batch_size: "8", seq_length: "1024" };
   await server.post("/api/v1/jobs", { TrainingJobName: "moved", HyperParameters: settings });

@@ -13,4 +13,8 @@ export interface Fit {
   model: Record<string, number | string | boolean | null> | null;
   from: Record<string, string>;
   formulas: Record<string, string>;
+  /** Settings that change what is taken and are not followed: what they touch is not said. */
+  not_understood: string[];
+  /** What the formulas are not of; then nothing is said. */
+  not_covered?: string;
 }

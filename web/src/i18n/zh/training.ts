@@ -78,6 +78,8 @@ export default {
   "The peak of {n} job of its kind was {factor} times the formulas: {bytes}": "同类 {n} 个作业的峰值是公式值的 {factor} 倍：{bytes}",
   "The peaks of {n} jobs of its kind were {factor} times the formulas: {bytes}": "同类 {n} 个作业的峰值是公式值的 {factor} 倍：{bytes}",
   "What would fit": "可行的改动",
+  "Nothing is said: the formulas are not of {what}": "不作估算：公式不涵盖 {what}",
+  "What these settings change is not said, since they are not followed: {settings}": "以下设置未被解析，其影响的部分不作估算：{settings}",
   "What it is worked out from": "计算依据",
   "Loss scale": "损失缩放",
   "Global batch size": "全局批大小",

@@ -1,6 +1,6 @@
 // Whether the job fits into its devices' memory: bytes by part, each with its formula, and what would make it fit.
 import type { Fit } from "../../../api/fit";
-import { say, t, tn } from "../../../i18n/i18n";
+import { say, t, tn, tx } from "../../../i18n/i18n";
 import { formatBytes } from "../../../lib/text/bytes";
 import { formatExact, NONE } from "../../../lib/text/format";
 import type { JobStore } from "../../../state/job/job";
@@ -18,10 +18,12 @@ const PARTS: Readonly<Record<string, string>> = {
 
 const bytes = (value: number | null | undefined): string => (typeof value === "number" ? formatBytes(value) : NONE);
 
-/** Where the settings do not suffice there is nothing to show. */
+/** Where the settings do not suffice there is nothing to show, but why, where it is a setting that is not followed. */
+const isNone = (fit: Fit): boolean => fit.per_device_bytes["total"] === null && fit.fits === null && !fit.not_covered && fit.not_understood.length === 0;
+
 export function FitSection({ store }: { store: JobStore }) {
   return (
-    <Asked<Fit> store={store} of="/fit" title={t("Memory of a device")} class="fit" isNone={(fit) => fit.per_device_bytes["total"] === null && fit.fits === null}>
+    <Asked<Fit> store={store} of="/fit" title={t("Memory of a device")} class="fit" isNone={isNone}>
       {(fit) => <FitPart fit={fit} />}
     </Asked>
   );
@@ -36,16 +38,24 @@ function FitPart({ fit }: { fit: Fit }) {
           {fit.fits ? t("By its settings it fits into {limit}", { limit: bytes(fit.limit_bytes) }) : t("By its settings it does not fit into {limit}", { limit: bytes(fit.limit_bytes) })}
         </p>
       )}
-      <DataTable
-        class="plain"
-        rows={parts}
-        keyOf={([part]) => part}
-        columns={[
-          { title: t("part"), isHead: true, cell: ([part]) => t(PARTS[part] ?? part) },
-          { title: t("a device"), isNumber: true, cellHint: ([, value]) => formatExact(value), cell: ([, value]) => bytes(value) },
-          { title: t("worked out as"), cell: ([part]) => fit.formulas[part] && <code>{fit.formulas[part]}</code> },
-        ]}
-      />
+      {fit.not_covered && <p>{t("Nothing is said: the formulas are not of {what}", { what: fit.not_covered })}</p>}
+      {fit.not_understood.length > 0 && (
+        <p>
+          {tx("What these settings change is not said, since they are not followed: {settings}", { settings: <code>{fit.not_understood.join(", ")}</code> })}
+        </p>
+      )}
+      {parts.length > 0 && (
+        <DataTable
+          class="plain"
+          rows={parts}
+          keyOf={([part]) => part}
+          columns={[
+            { title: t("part"), isHead: true, cell: ([part]) => t(PARTS[part] ?? part) },
+            { title: t("a device"), isNumber: true, cellHint: ([, value]) => formatExact(value), cell: ([, value]) => bytes(value) },
+            { title: t("worked out as"), cell: ([part]) => fit.formulas[part] && <code>{fit.formulas[part]}</code> },
+          ]}
+        />
+      )}
       {fit.observed_factor !== null && (
         <p>
           {tn(fit.observed_jobs, "The peak of {n} job of its kind was {factor} times the formulas: {bytes}", "The peaks of {n} jobs of its kind were {factor} times the formulas: {bytes}", {
