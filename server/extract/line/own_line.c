@@ -157,3 +157,40 @@ bool own_line_is(struct span text, struct span said)
 		return false;
 	return is_behind_prefix(line, said) || is_glued(line, said) || is_value(line, said);
 }
+
+/* {"log":"    Remapping Failure …, from the end: a member that holds a line. */
+static bool is_json_value(struct span front)
+{
+	while (drop_end(&front, SPAN(" ")) || drop_end(&front, SPAN("\\t")))
+		;
+	if (!drop_end(&front, SPAN("\"")))
+		return false;
+	(void)!drop_end(&front, SPAN(" "));
+	if (!drop_end(&front, SPAN(":")))
+		return false;
+	(void)!drop_end(&front, SPAN(" "));
+	if (!drop_end(&front, SPAN("\"")))
+		return false;
+	size_t from = front.len;
+	while (from && (is_letter(front.ptr[from - 1]) || front.ptr[from - 1] == '_'))
+		from--;
+	return from && front.ptr[from - 1] == '"' && unwrap_is_message(span_skip(front, from));
+}
+
+bool own_line_begins(struct span text, struct span said)
+{
+	struct span line = cut_line(text, said);
+	struct prefix prefix;
+
+	(void)line_peel(line, NULL, &prefix);
+	if (begins_with_word(prefix.starts[0]))
+		return false;
+	for (size_t i = 0; i < prefix.count; i++) {
+		struct span start = prefix.starts[i];
+		while (start.len && (start.ptr[0] == ' ' || start.ptr[0] == '\t'))
+			start = span_skip(start, 1);
+		if (start.ptr == said.ptr)
+			return true;
+	}
+	return is_json_value(span_of(line.ptr, (size_t)(said.ptr - line.ptr)));
+}

@@ -119,3 +119,12 @@ bool quoted_line_is(struct span text, struct span said, bool is_machines, bool n
 		return is_in_record(record, said, is_kernel);
 	return is_kernel ? !own_line_is(text, said) : is_in_quotes(text, said, names_host);
 }
+
+bool quoted_line_is_check(struct span text, struct span said)
+{
+	if (is_trace(text))
+		return true;
+	if (said.len && is_letter(said.ptr[0]))
+		return !own_line_begins(text, said);
+	return char_at(said, 0) == '|' && is_in_quotes(text, said, true);
+}

@@ -249,7 +249,9 @@ static bool counts(const struct compiled *item, struct span text, struct span sa
 {
 	if (item->shown.is_kernel)
 		return kernel_line_is_sure(text, said);
-	return item->shown.is_check || item->shown.about == SIGNATURE_CHECKPOINT ||
+	if (item->shown.is_check)
+		return !quoted_line_is_check(text, said);
+	return item->shown.about == SIGNATURE_CHECKPOINT ||
 	       !quoted_line_is(text, said, item->shown.about == SIGNATURE_NODE, item->host_group > 0);
 }
 

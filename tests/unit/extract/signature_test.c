@@ -369,6 +369,35 @@ TEST(chatter_has_no_signature)
 			test_fail(__FILE__, __LINE__, "'%s' is '%s'", chatter[i], name_of(set, chatter[i], false));
 }
 
+TEST(what_nvidia_smi_prints_begins_a_line)
+{
+	static const char *const own[] = {"        Remapping Failure Occurred        : Yes",
+		"2026-11-30T01:10:00Z     GPU Recovery Action                   : Reset",
+		"gpu07:         Remapping Failure Occurred        : Yes",
+		"[pod/check-1/smi]         SRAM Threshold Exceeded           : Yes",
+		"[1,0]<stdout>:    GPU Recovery Action : Reset",
+		"{\"log\":\"        Remapping Failure Occurred        : Yes\\n\",\"stream\":\"stdout\"}",
+		"{\"host\": \"gpu07\", \"message\" : \"\\tRemapping Failure Occurred : Yes\"}"};
+	static const char *const quotes[] = {"# Remapping Failure Occurred : Yes", "- GPU Recovery Action : Reset",
+		"doc says `GPU Recovery Action : Reset` means trouble",
+		"{\"prompt\": \"Remapping Failure Occurred : Yes\"}",
+		"{\"title\": \"GPU Recovery Action : Reset\", \"url\": \"https://wiki/x\"}",
+		"grep -n 'Remapping Failure Occurred : Yes' smi.out",
+		"    if \"Remapping Failure Occurred : Yes\" in line:",
+		"+ [[ $line == *\"GPU Recovery Action : Reset\"* ]]", "retry_on = GPU Recovery Action : Reset",
+		"Example: Remapping Failure Occurred : Yes", "If you see SRAM Threshold Exceeded : Yes, drain the node",
+		"grep '| Fail - GPU: 0' diag.out"};
+	AUTO(signature_set) set = real_set();
+	const char *name;
+
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (!*name_of(set, own[i], false))
+			test_fail(__FILE__, __LINE__, "'%s' has none", own[i]);
+	for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
+		if (*(name = name_of(set, quotes[i], false)))
+			test_fail(__FILE__, __LINE__, "'%s' has %s", quotes[i], name);
+}
+
 TEST(kernel_messages_count_in_the_kernels_stream)
 {
 	static const char *const lines[] = {"kernel: mlx5_core 0000:86:00.0 eth2: Link down",
