@@ -3,8 +3,10 @@ What one thing costs must not grow with the square of what is there, nor with wh
 time, at N and at eight times N. tests/bench/rows_growth.py measures more of it.
 """
 
+import datetime
 import sqlite3
 import statistics
+import time
 
 import pytest
 
@@ -86,3 +88,26 @@ def test_rules_ask_once_which_metric_is_the_loss(make_server):
     add_rules(server, 1, RULES)
     many = spent_s(server, send)
     assert many / one < 4, (one, many)
+
+
+def test_the_log_is_asked_once_for_all_halts(make_server):
+    """When it trained again behind each status: of a log whose blocks all begin before the first and end behind the last, each is read once."""
+    server, begun_s = make_server(), int(time.time()) - 86400
+    minutes = iter(range(1000))
+
+    def line(at_s, text):
+        return f"{datetime.datetime.fromtimestamp(begun_s + at_s, datetime.timezone.utc):%Y-%m-%d %H:%M:%S} {text}"
+
+    def state():
+        minute = next(minutes)
+        change = {"SecondaryStatus": ("Restarting", "Interrupted")[minute % 2], "time_ms": (begun_s + 60 * (10 + minute)) * 1000}
+        assert server.post("/api/v1/jobs/halted/transitions", json=change).status == 204
+
+    for part in range(10):
+        server.send("halted", [line(part, "early"), *(line(3 * 3600 + n, f"row {n * n * 31 % 99991} of part {part}") for n in range(20000))])
+    server.wait_for_extraction()
+    few = spent_s(server, state, 1)
+    for _ in range(20):
+        state()
+    many = spent_s(server, state, 1)
+    assert many / few < 4, (few, many)
