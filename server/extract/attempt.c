@@ -222,6 +222,7 @@ static void take_back(struct attempts *attempts)
 	uint32_t from = current(attempts);
 
 	attempts->start_count--;
+	attempts->is_reached_known = false;
 	attempts->trial.is_open = false;
 	attempts->revision.is_pending = true;
 	attempts->revision.line = attempts->trial.line;
@@ -271,6 +272,7 @@ static enum status open_attempt(
 	if (!attempts_add_start(attempts, step, raw->ts_ms))
 		return error_no_memory(err);
 	confirm(attempts);
+	attempts->is_reached_known = false;
 	attempts->trial.is_open = true;
 	attempts->trial.waits_for_epoch = waits_for_epoch;
 	attempts->trial.line = raw->line;
@@ -446,7 +448,6 @@ static void move_start(struct attempts *attempts, struct track *track, const str
 		step >= attempts->starts[at])
 		return;
 	attempts->starts[at] = step;
-	attempts->opened_ms[at] = raw->ts_ms;
 	attempts->has_moved = true;
 	track->now.first = raw->value;
 }
@@ -459,6 +460,36 @@ static bool is_next(const struct attempts *attempts, const struct track *track, 
 
 	return !attempts->was_late && now->attempt == current(attempts) && step > now->max_step &&
 	       step - now->max_step <= 2 * stride;
+}
+
+/* The same of one that has left the attempt before behind, so that what was not said of that does not begin with it. */
+static bool is_next_behind(
+	const struct attempts *attempts, const struct track *track, const struct position *old, int64_t step)
+{
+	return track->now.max_step > old->max_step && is_next(attempts, track, step);
+}
+
+/* How far anybody was in the attempt before. Looked up once an attempt: a line may have thousands of values, each with its definition. */
+static int64_t reached_before(struct attempts *attempts)
+{
+	if (attempts->is_reached_known)
+		return attempts->reached;
+	attempts->reached = INT64_MIN;
+	for (size_t i = 0; i < attempts->track_count; i++) {
+		const struct position *old = position_before(attempts, &attempts->tracks[i]);
+		if (old && old->max_step > attempts->reached)
+			attempts->reached = old->max_step;
+	}
+	attempts->is_reached_known = true;
+	return attempts->reached;
+}
+
+/* Further than all that the attempt before made, in which others led: it was printed since, by another clock. */
+static bool is_beyond(struct attempts *attempts, const struct position *old, int64_t step)
+{
+	int64_t reached = reached_before(attempts);
+
+	return old->max_step < reached && step > reached;
 }
 
 /* By its time. */
@@ -479,6 +510,7 @@ uint32_t attempts_among(const struct attempts *attempts, int64_t ts_ms)
 static void note_late(struct attempts *attempts, struct position *old, const struct raw_step *raw, int64_t step)
 {
 	old->max_step = step > old->max_step ? step : old->max_step;
+	attempts->reached = step > attempts->reached ? step : attempts->reached;
 	old->max_ts_ms = raw->ts_ms > old->max_ts_ms ? raw->ts_ms : old->max_ts_ms;
 	attempts->late_attempt = attempts_at(attempts, raw->ts_ms);
 	attempts->late_line = raw->line + 1;
@@ -498,9 +530,15 @@ static bool is_of_before(struct attempts *attempts, struct track *track, const s
 	bool is_behind_all = raw->ts_ms > old->max_ts_ms;
 	if (is_behind_all && placed <= old->max_step)
 		move_start(attempts, track, raw, placed);
-	attempts->was_late = is_behind_all ? placed > old->max_step : !is_next(attempts, track, placed);
-	if (!attempts->was_late)
+	if (is_behind_all)
+		attempts->was_late = placed > old->max_step && !is_next_behind(attempts, track, old, placed) &&
+				     !is_beyond(attempts, old, placed);
+	else
+		attempts->was_late = !is_next(attempts, track, placed);
+	if (!attempts->was_late) { /* the newest attempt has lines of then, and more of them may come */
+		attempts->opened_ms[attempts->start_count - 1] = raw->ts_ms;
 		return false;
+	}
 	note_late(attempts, old, raw, placed);
 	*step = placed;
 	return true;

@@ -17,7 +17,9 @@
  *   a late chunk     log time went back too: nothing happens. Or it passes the old maximum before the five: taken back. What bears
  *                    a time of before the attempt, though it comes behind its beginning, is of the attempt of its time, and decides
  *                    nothing: where it stands before all that the definition had said then, or is a step that it had not said yet.
- *                    If neither, it is of the attempt's own beginning, whose later lines came first: that is moved back;
+ *                    If neither, it is of the newest attempt: later lines of its beginning came first, which is moved back, or a clock was
+ *                    set right. So is a step that goes on from one behind all of the attempt before, or that is further than what others
+ *                    made in it: another clock. Nothing from that time on is late any more;
  *   the next epoch   of a per-epoch counter. With an epoch group this is told at once and unrolled. Without one it looks
  *                    like a restart from the very first step, so such a trial stays open until the counter passes its old
  *                    maximum (a restart), or starts over at the same first value from the same maximum (twice in a
@@ -81,11 +83,14 @@ struct attempts {
 	size_t track_count;
 	size_t track_cap;
 	int64_t *starts; /* one an attempt */
-	int64_t *opened_ms; /* the same: the log time of what opened it; INT64_MIN: nobody can come late for it */
+	int64_t *
+		opened_ms; /* the same: the log time of what opened it, or the last that was earlier; INT64_MIN: nobody can come late for it */
 	size_t start_count;
 	size_t start_cap, opened_cap;
 	bool has_moved; /* the newest start: its first lines came behind later ones */
 	bool was_late; /* the last step was */
+	bool is_reached_known; /* how far the attempt before the newest came, late steps included; not packed */
+	int64_t reached;
 	uint64_t
 		late_line; /* 1 + the last line whose step was made before the newest attempt, and in which one that was */
 	uint32_t late_attempt;

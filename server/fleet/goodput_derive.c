@@ -63,12 +63,13 @@ static enum status add_interval(struct goodput_deriving *d, const struct goodput
 	bool is_marked = goodput_has_mark(d->facts, &d->mark, a->ts_ms, b->ts_ms);
 	int64_t work_ms = taken_ms, wait_ms;
 	enum goodput_bucket bucket;
+	struct goodput_done done;
 	size_t last = d->mark;
 
 	if (d->out->step_ms > 0 && (is_marked || goodput_is_late(d->out->step_ms, taken_ms, steps)))
 		work_ms = goodput_least(taken_ms, goodput_time_of(d, steps));
 	bool is_hang = is_marked && goodput_find_wait(d, &last, a, b, &bucket, &wait_ms) &&
-		       goodput_is_hang(d, bucket, wait_ms, true);
+		       !goodput_find_done(d, a, b->ts_ms, &done) && goodput_is_hang(d, bucket, wait_ms, true);
 	if (is_marked && work_ms < taken_ms)
 		TRY(add_marked(d, a->ts_ms, b->ts_ms - work_ms, b->ts_ms, GOODPUT_STALLED, !is_hang, err));
 	else

@@ -3,8 +3,10 @@ What one thing costs must not grow with the square of what is there, nor with wh
 time, at N and at eight times N. tests/bench/rows_growth.py measures more of it.
 """
 
+import datetime
 import sqlite3
 import statistics
+import time
 
 import pytest
 
@@ -28,14 +30,14 @@ def count_ranked(server, job):
         return database.execute("SELECT count(*) FROM rankings JOIN jobs USING (job_id) WHERE name = ?", (job,)).fetchone()[0]
 
 
-def spent_s(server, act, times=TIMES):
+def spent_s(server, act, times=TIMES, rounds=ROUNDS):
     """The least of some rounds: what others do on the machine, and what the server does besides, only adds to it."""
     def once():
         before = server.processor_s()
         for _ in range(times):
             act()
         return (server.processor_s() - before) / times
-    return min(once() for _ in range(ROUNDS))
+    return min(once() for _ in range(rounds))
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +88,42 @@ def test_rules_ask_once_which_metric_is_the_loss(make_server):
     add_rules(server, 1, RULES)
     many = spent_s(server, send)
     assert many / one < 4, (one, many)
+
+
+def test_a_beginning_that_moves_is_summed_up_once(make_server):
+    """A restart whose lines come in the wrong order, the last first: each moves its beginning, by which points of all metrics count or do not."""
+    server, begun_s = make_server(), int(time.time()) - 86400
+
+    def send(lines):
+        server.send("j", [f"{datetime.datetime.fromtimestamp(begun_s + at_s, datetime.timezone.utc):%Y-%m-%d %H:%M:%S} {text}" for at_s, text in lines])
+        server.wait_for_extraction()
+
+    send((step, f"step {step} " + " ".join(f"m{step % 50}_{n}: {n}.5" for n in range(8)) + " loss: 2.5") for step in range(1, 20001))
+    send((40000 + n, f"step {10000 + n} loss: 2.5") for n in range(20))
+    wrong = spent_s(server, lambda: send((40000 - n, f"step {10000 - n} loss: 2.5") for n in range(1, 2001)), 1, 1)
+    right = spent_s(server, lambda: send((40020 + n, f"step {10020 + n} loss: 2.5") for n in range(2000)), 1, 1)
+    assert server.get("/api/v1/jobs/j/streams").body["streams"][0]["attempt"] == 2
+    assert wrong < right + 0.1, (wrong, right)
+
+
+def test_the_log_is_asked_once_for_all_halts(make_server):
+    """When it trained again behind each status: of a log whose blocks all begin before the first and end behind the last, each is read once."""
+    server, begun_s = make_server(), int(time.time()) - 86400
+    minutes = iter(range(1000))
+
+    def line(at_s, text):
+        return f"{datetime.datetime.fromtimestamp(begun_s + at_s, datetime.timezone.utc):%Y-%m-%d %H:%M:%S} {text}"
+
+    def state():
+        minute = next(minutes)
+        change = {"SecondaryStatus": ("Restarting", "Interrupted")[minute % 2], "time_ms": (begun_s + 60 * (10 + minute)) * 1000}
+        assert server.post("/api/v1/jobs/halted/transitions", json=change).status == 204
+
+    for part in range(10):
+        server.send("halted", [line(part, "early"), *(line(3 * 3600 + n, f"row {n * n * 31 % 99991} of part {part}") for n in range(20000))])
+    server.wait_for_extraction()
+    few = spent_s(server, state, 1)
+    for _ in range(20):
+        state()
+    many = spent_s(server, state, 1)
+    assert many / few < 4, (few, many)

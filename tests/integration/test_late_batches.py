@@ -88,6 +88,20 @@ def test_records_of_one_body_go_back_by_minutes(quick):
     assert restarts(run) == [(2, 26, 25, 15, "continued")]
 
 
+def test_a_metric_without_a_time_beside_lines_of_a_zone_that_is_ahead(quick):
+    """The trainer's lines bear the time of a machine that is eight hours ahead, an evaluation's none. None of them comes late."""
+    def train(first, last, at_s):
+        stamps = ((step, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at_s + step))) for step in range(first, last + 1))
+        quick.send("j", [text for step, stamp in stamps for text in (f"{stamp} step {step} loss: 2.5", *([f"step {step} eval_loss: 2.1"] if step % 20 == 0 else []))])
+    ahead_s = int(time.time()) + 8 * 3600
+    train(1, 150, ahead_s)
+    train(121, 300, ahead_s + 1000)
+    quick.wait_for_extraction()
+    columns = quick.get("/api/v1/jobs/j/points?metric=eval_loss&attempts=live&buckets=10000").body["columns"]
+    assert columns["x"] == list(range(20, 301, 20))
+    assert columns["attempt"] == [1] * 6 + [2] * 9
+
+
 def test_two_batches_of_a_restart_are_swapped(quick):
     """From step 10 of 40: its steps 21 to 30 come first, then 11 to 20."""
     run, up_s = Run(quick), 40 * STEP_S + PAUSE_S

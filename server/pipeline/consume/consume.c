@@ -165,6 +165,12 @@ void consume_rebuild_summary(struct stream_state *stream, struct series_state *s
 			summary_add(&series->summary, &series->tail[i]);
 }
 
+static void rebuild_summaries(struct stream_state *stream)
+{
+	for (size_t i = 0; i < stream->series_count; i++)
+		consume_rebuild_summary(stream, stream->series[i]);
+}
+
 void consume_opened(struct stream_state *stream, int64_t since_ms)
 {
 	uint32_t attempt = extractor_attempt(stream->extractor);
@@ -270,10 +276,8 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	}
 	if (derive_has_step(stream->derive))
 		TRY(consume_derived(pipeline, stream, arrival_ms, err));
-	bool has_moved = extractor_take_move(stream->extractor);
-	if (!consume_revised(stream) && (has_moved || extractor_attempt(stream->extractor) != attempt_before))
-		for (size_t i = 0; i < stream->series_count; i++)
-			consume_rebuild_summary(stream, stream->series[i]);
+	if (!consume_revised(stream) && extractor_attempt(stream->extractor) != attempt_before)
+		rebuild_summaries(stream);
 	if (!stream->said)
 		atomic_fetch_add(&pipeline->figures.points, found->count);
 	return OK;
@@ -406,6 +410,8 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 		status = consume_lines(pipeline, stream, definitions, slice, scratch, found, err);
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
+	if (extractor_take_move(stream->extractor)) /* whatever number of lines moved it */
+		rebuild_summaries(stream);
 	if (control_may_pass(status)) { /* a replay will do better */
 		consume_hold_up(stream);
 		return status;

@@ -121,15 +121,26 @@ static enum status begin_look(struct look *look, struct span job, struct error *
 	return OK;
 }
 
-static enum status find_line(const struct look *look, const struct halt *halt, int64_t *found_ms, struct error *err)
+/* Of all at once: much may lie behind each other in the same blocks. */
+static enum status find_lines(const struct look *look, struct halt *halts, size_t count, struct error *err)
 {
-	const struct first_line_range range = {.job = look->view.row.name,
+	struct first_line_range ranges[HALTS_MAX];
+	struct first_line_search search = {.job = look->view.row.name,
 		.streams = look->streams,
 		.stream_count = look->stream_count,
-		.after_ms = halt->from_ms, /* what was printed just then is of before */
-		.to_ms = halt->to_ms};
+		.ranges = ranges};
 
-	return look->stream_count ? first_line_find(look->pipeline, look->reader, &range, found_ms, err) : OK;
+	for (size_t i = 0; i < count; i++) /* what was printed just then is of before */
+		if (!halts[i].is_certain)
+			ranges[search.range_count++] =
+				(struct first_line_range){halts[i].from_ms, halts[i].to_ms, .found_ms = INT64_MAX};
+	if (!look->stream_count || !search.range_count)
+		return OK;
+	TRY(first_line_find(look->pipeline, look->reader, &search, err));
+	for (size_t i = 0, at = 0; i < count; i++)
+		if (!halts[i].is_certain)
+			halts[i].found_ms = ranges[at++].found_ms;
+	return OK;
 }
 
 struct point_look {
@@ -187,20 +198,32 @@ static enum status find_point(
 	return OK;
 }
 
-static enum status look_at(const struct look *look, struct halt *halt, struct error *err)
+static enum status ask_points(const struct look *look, struct halt *halt, struct error *err)
 {
-	int64_t point_ms = INT64_MAX, now_ms = clock_wall_ms();
+	int64_t point_ms = INT64_MAX;
 
-	if (halt->needs_point && look->has_points) {
-		TRY(find_point(look, halt, true, &point_ms, err));
-		halt->is_certain = point_ms == INT64_MAX;
+	if (!halt->needs_point || !look->has_points)
+		return OK;
+	TRY(find_point(look, halt, true, &point_ms, err));
+	halt->is_certain = point_ms == INT64_MAX;
+	return OK;
+}
+
+static enum status look_at(const struct look *look, struct halt *halts, size_t count, struct error *err)
+{
+	int64_t now_ms = clock_wall_ms();
+
+	for (size_t i = 0; i < count; i++)
+		TRY(ask_points(look, &halts[i], err));
+	TRY(find_lines(look, halts, count, err));
+	for (size_t i = 0; i < count; i++) {
+		struct halt *halt = &halts[i];
 		if (halt->is_certain)
-			return OK;
+			continue;
+		TRY(find_point(look, halt, false, &halt->found_ms, err));
+		if (halt->found_ms != INT64_MAX && halt->found_ms > now_ms) /* a clock that is ahead */
+			halt->found_ms = now_ms > halt->from_ms ? now_ms : halt->from_ms;
 	}
-	TRY(find_line(look, halt, &halt->found_ms, err));
-	TRY(find_point(look, halt, false, &halt->found_ms, err));
-	if (halt->found_ms != INT64_MAX && halt->found_ms > now_ms) /* a clock that is ahead */
-		halt->found_ms = now_ms > halt->from_ms ? now_ms : halt->from_ms;
 	return OK;
 }
 
@@ -268,8 +291,7 @@ static enum status settle(
 		return OK;
 	TRY(store_read_job_by_id(reader, arena, job_id, &row, err));
 	TRY(begin_look(&look, row.name, err));
-	for (size_t i = 0; i < settling.count; i++)
-		TRY(look_at(&look, &halts[i], err));
+	TRY(look_at(&look, halts, settling.count, err));
 	settling.halts = halts;
 	return writer_execute_then(pipeline, write_settled, say_settled, &settling, err);
 }

@@ -12,38 +12,60 @@
 #include "store/pack/block.h"
 #include "store/streams.h"
 
+#include <stdlib.h>
+
 enum { STALE_TRIES = 20, BLOCKS_READ_MAX = 256 };
 
 struct looking {
-	const struct first_line_range *range;
+	struct first_line_search *search;
 	struct store_reader *reader;
 	struct arena *arena;
 	struct zstd *zstd;
 	int64_t job_id;
-	struct stream_row *streams;
+	struct stream_row *streams; /* that are asked, by stream_id */
 	size_t stream_count;
-	int64_t found_ms;
 };
 
-static bool is_wanted(const struct looking *looking, uint32_t stream_id)
+static bool is_named(const struct first_line_search *search, struct span stream)
 {
-	for (size_t i = 0; i < looking->stream_count; i++)
-		if (looking->streams[i].stream_id == stream_id)
-			for (size_t j = 0; j < looking->range->stream_count; j++)
-				if (span_equal(looking->range->streams[j], looking->streams[i].name))
-					return true;
+	for (size_t i = 0; i < search->stream_count; i++)
+		if (span_equal(search->streams[i], stream))
+			return true;
 	return false;
 }
 
-static bool is_within(const struct looking *looking, int64_t ts_ms)
+static enum status read_streams(struct looking *looking, struct error *err)
 {
-	return ts_ms > looking->range->after_ms && ts_ms <= looking->range->to_ms;
+	size_t count;
+
+	TRY(store_read_streams(
+		looking->reader, looking->arena, looking->job_id, SPAN(""), &looking->streams, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (is_named(looking->search, looking->streams[i].name))
+			looking->streams[looking->stream_count++] = looking->streams[i];
+	return OK;
+}
+
+static int by_id(const void *id, const void *row)
+{
+	uint32_t wanted = *(const uint32_t *)id, own = ((const struct stream_row *)row)->stream_id;
+
+	return (wanted > own) - (wanted < own);
+}
+
+static bool is_wanted(const struct looking *looking, uint32_t stream_id)
+{
+	return looking->stream_count &&
+	       bsearch(&stream_id, looking->streams, looking->stream_count, sizeof *looking->streams, by_id);
 }
 
 static void see(struct looking *looking, int64_t ts_ms)
 {
-	if (is_within(looking, ts_ms) && ts_ms < looking->found_ms)
-		looking->found_ms = ts_ms;
+	for (size_t i = 0; i < looking->search->range_count; i++) {
+		struct first_line_range *range = &looking->search->ranges[i];
+		if (ts_ms > range->after_ms && ts_ms <= range->to_ms && ts_ms < range->found_ms)
+			range->found_ms = ts_ms;
+	}
 }
 
 static enum status take_tail(void *context, const struct tail_stream *stream, uint64_t first_line,
@@ -64,7 +86,7 @@ static enum status look_in_tail(struct looking *looking, struct pipeline *pipeli
 	struct tail tail = {.pipeline = pipeline,
 		.reader = looking->reader,
 		.zstd = looking->zstd,
-		.job = looking->range->job,
+		.job = looking->search->job,
 		.stream = SPAN(""),
 		.until_ms = INT64_MAX,
 		.take = take_tail,
@@ -100,6 +122,22 @@ static enum status look_in_block(struct looking *looking, const struct block_hea
 	return OK;
 }
 
+/* It begins in front of a range, and goes on in it. */
+static bool is_asked(struct looking *looking, const struct block_head *head)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < looking->search->range_count; i++) {
+		struct first_line_range *range = &looking->search->ranges[i];
+		if (head->first_ms > range->after_ms || head->last_ms <= range->after_ms ||
+			range->blocks_read == BLOCKS_READ_MAX)
+			continue;
+		range->blocks_read++;
+		is_any = true;
+	}
+	return is_any;
+}
+
 static enum status look_in_blocks(struct looking *looking, struct error *err)
 {
 	struct block_head *heads;
@@ -109,33 +147,25 @@ static enum status look_in_blocks(struct looking *looking, struct error *err)
 	for (size_t i = 0; i < count; i++)
 		if (is_wanted(looking, heads[i].stream_id))
 			see(looking, heads[i].first_ms);
-	for (size_t i = count, read = 0; i-- > 0 && read < BLOCKS_READ_MAX;) {
-		bool begins_before = heads[i].first_ms <= looking->range->after_ms;
-		if (!begins_before || heads[i].last_ms <= looking->range->after_ms ||
-			!is_wanted(looking, heads[i].stream_id))
-			continue;
-		TRY(look_in_block(looking, &heads[i], err));
-		read++;
-	}
+	for (size_t i = count; i-- > 0;)
+		if (is_wanted(looking, heads[i].stream_id) && is_asked(looking, &heads[i]))
+			TRY(look_in_block(looking, &heads[i], err));
 	return OK;
 }
 
-enum status first_line_find(struct pipeline *pipeline, struct store_reader *reader,
-	const struct first_line_range *range, int64_t *found_ms, struct error *err)
+enum status first_line_find(
+	struct pipeline *pipeline, struct store_reader *reader, struct first_line_search *search, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	AUTO(zstd) zstd = zstd_new();
-	struct looking looking = {
-		.range = range, .reader = reader, .arena = arena, .zstd = zstd, .found_ms = *found_ms};
+	struct looking looking = {.search = search, .reader = reader, .arena = arena, .zstd = zstd};
 	struct job_row job;
 
 	if (!arena || !zstd)
 		return error_no_memory(err);
-	TRY(store_read_job(reader, arena, range->job, &job, err));
+	TRY(store_read_job(reader, arena, search->job, &job, err));
 	looking.job_id = job.job_id;
-	TRY(store_read_streams(reader, arena, job.job_id, SPAN(""), &looking.streams, &looking.stream_count, err));
+	TRY(read_streams(&looking, err));
 	TRY(look_in_tail(&looking, pipeline, err));
-	TRY(look_in_blocks(&looking, err));
-	*found_ms = looking.found_ms;
-	return OK;
+	return look_in_blocks(&looking, err);
 }

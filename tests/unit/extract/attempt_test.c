@@ -746,3 +746,45 @@ TEST(a_late_batch_is_of_its_attempt_behind_pack_and_unpack)
 	check_attempts(&s, 28, 38, 1);
 	check_attempts(&s, 38, s.points.count, 2);
 }
+
+/* Whoever prints the steps bears the zone of the machine, eight hours ahead; what evaluates has no time of its own, but that of its arrival. */
+static const char step_and_eval[] = "[{\"Name\":\"loss\",\"Regex\":\"^step (?<step>\\\\d+) loss (?<value>\\\\S+)\"},"
+				    "{\"Name\":\"eval\",\"Regex\":\"^eval (?<step>\\\\d+) (?<value>\\\\S+)\"}]";
+
+static void feed_evaluated(struct stream *s, int first, int last, int at_s, int every)
+{
+	char text[64];
+
+	for (int step = first; step <= last; step++) {
+		feed_from(s, step, step, at_s + 8 * 3600 + 10 * (step - first));
+		snprintf(text, sizeof text, "eval %d 1", step);
+		if (step % every == 0)
+			feed_at(s, span_from(text), noon_ms + 1000 * (at_s + 10 * (step - first)));
+	}
+}
+
+TEST(a_metric_of_another_clock_is_of_the_attempt_that_its_lines_are_printed_in)
+{
+	for (int every = 20; every <= 100; every += 80) {
+		AUTO_DONE(stream) s = stream_of(step_and_eval);
+		feed_evaluated(&s, 1, 150, 0, every);
+		size_t before = s.points.count;
+		feed_evaluated(&s, 121, 500, 2000, every);
+		CHECK_INT(extractor_attempt(s.extractor), 2);
+		check_attempts(&s, 0, before, 1);
+		check_attempts(&s, before, s.points.count, 2);
+	}
+}
+
+/* The restart's first lines were of a clock that was ahead by an hour, until somebody set it: before it has come past step 100, and behind that. */
+TEST(a_clock_that_is_set_right_behind_a_restart_changes_no_attempt)
+{
+	for (int last = 60; last <= 120; last += 60) {
+		AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+		feed_from(&s, 1, 100, 0);
+		feed_from(&s, 51, last, 1200 + 3600);
+		feed_from(&s, last + 1, 200, 1200 + 10 * (last - 50));
+		CHECK_INT(extractor_attempt(s.extractor), 2);
+		check_attempts(&s, 100, s.points.count, 2);
+	}
+}

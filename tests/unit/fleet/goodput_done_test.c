@@ -290,3 +290,21 @@ TEST(a_failure_behind_the_last_declared_step_is_a_break)
 	CHECK(span_equal(s.out.breaks[0].cause, SPAN("OutOfMemory")));
 	arena_free(s.arena);
 }
+
+/* Of hourly steps the first two were declared, and the last of them is saved; the third one comes twenty minutes later than they did, in time. */
+TEST(a_save_of_all_declared_steps_is_no_hang_behind_which_steps_go_on_in_time)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_RUNS);
+	add_phase(&s, training(0, 12000));
+	add_steps(&s, 1, 1, 2, 3600, 3600);
+	add_steps(&s, 1, 3, 3, 12000, 3600);
+	s.marks[0] = (struct goodput_mark){7201 * SECOND, GOODPUT_CHECKPOINT, 2};
+	s.facts.mark_count = 1;
+	s.facts.declared_steps = 2;
+	run(&s);
+	CHECK_INT(seconds(&s, GOODPUT_STALLED), 0);
+	CHECK(seconds(&s, GOODPUT_CHECKPOINT) == 1200 && seconds(&s, GOODPUT_PRODUCTIVE) == 3 * 3600);
+	arena_free(s.arena);
+}
