@@ -1,7 +1,7 @@
 #include "live/hub.h"
-#include "base/map.h"
 #include "live/interest.h"
 #include "live/ring.h"
+#include "live/skips.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -14,8 +14,6 @@ enum {
 	DEFAULT_LAG_BYTES = 1 << 20,
 	DEFAULT_HEARTBEAT_MS = 15000,
 	NOTICE_BYTES = 128,
-	SKIPPED_MAX = 16384, /* jobs and kinds remembered; more become one floor for all */
-	KEY_MAX_BYTES = 512,
 };
 
 struct wanted_job {
@@ -62,8 +60,7 @@ struct hub {
 	uint64_t flushed; /* frames below it may be read */
 	uint64_t seq; /* the newest known */
 	uint64_t covered_from; /* all frames of sequences from here on are in the ring */
-	struct map *skipped; /* job and kind -> 1 + the newest sequence of which something was not rendered */
-	uint64_t skipped_to[HUB_ALL + 1]; /* by kind, the largest of them, for those who listen to all jobs */
+	struct skips *skips;
 	bool has_seq;
 	bool is_closed;
 	int64_t now_ms; /* of the last flush */
@@ -90,9 +87,9 @@ struct hub *hub_new(const struct hub_options *options)
 		options->heartbeat_ms ? options->heartbeat_ms : defaults.heartbeat_ms,
 	};
 	hub->interest = interest_new();
-	hub->skipped = map_new();
+	hub->skips = skips_new();
 	hub->to_wake = mem_resize(NULL, hub->options.max_subscribers, sizeof(struct subscriber *));
-	if (!hub->interest || !hub->skipped || !hub->to_wake)
+	if (!hub->interest || !hub->skips || !hub->to_wake)
 		return NULL;
 	return TAKE(hub);
 }
@@ -103,7 +100,7 @@ void hub_free(struct hub *hub)
 		return;
 	ring_done(&hub->ring);
 	interest_free(hub->interest);
-	map_free(hub->skipped);
+	skips_free(hub->skips);
 	mem_free(hub->to_wake);
 	pthread_mutex_destroy(&hub->mutex);
 	pthread_mutex_destroy(&hub->wake_mutex);
@@ -192,27 +189,6 @@ static void scan(struct hub *hub, struct subscriber *subscriber)
 		resync(hub, subscriber);
 }
 
-/* False: no such key can have been remembered. */
-static bool skip_key(struct span job, enum hub_kind kind, char key[KEY_MAX_BYTES], struct span *out)
-{
-	if (job.len >= KEY_MAX_BYTES)
-		return false;
-	key[0] = (char)kind;
-	if (job.len)
-		memcpy(key + 1, job.ptr, job.len);
-	*out = span_of(key, job.len + 1);
-	return true;
-}
-
-static uint64_t skipped_of(const struct hub *hub, struct span job, enum hub_kind kind)
-{
-	char key[KEY_MAX_BYTES];
-	struct span text;
-	uintptr_t known = hub->skipped && skip_key(job, kind, key, &text) ? (uintptr_t)map_get(hub->skipped, text) : 0;
-
-	return known ? known - 1 : 0;
-}
-
 /* Up to where something that the subscriber wants was not rendered. */
 static uint64_t skipped_to(const struct hub *hub, const struct subscriber *subscriber)
 {
@@ -222,10 +198,10 @@ static uint64_t skipped_to(const struct hub *hub, const struct subscriber *subsc
 	for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
 		if (!(subscriber->kinds & kinds[j]))
 			continue;
-		if (subscriber->job_count == 0 && hub->skipped_to[kinds[j]] > floor)
-			floor = hub->skipped_to[kinds[j]];
+		uint64_t all = subscriber->job_count == 0 ? skips_of_all(hub->skips, kinds[j]) : 0;
+		floor = all > floor ? all : floor;
 		for (size_t i = 0; i < subscriber->job_count; i++) {
-			uint64_t known = skipped_of(hub, subscriber->jobs[i].name, kinds[j]);
+			uint64_t known = skips_of_job(hub->skips, subscriber->jobs[i].name, kinds[j]);
 			floor = known > floor ? known : floor;
 		}
 	}
@@ -533,6 +509,7 @@ void hub_flush(struct hub *hub, int64_t now_mono_ms)
 		ring_at(&hub->ring, hub->flushed)->time_ms = now_mono_ms;
 	drop_old(hub);
 	interest_sweep(hub->interest, now_mono_ms);
+	skips_age(hub->skips, now_mono_ms, hub->options.ring_ms);
 	pthread_mutex_unlock(&hub->mutex);
 	wake_all(hub);
 	pthread_mutex_unlock(&hub->wake_mutex);
@@ -547,28 +524,10 @@ void hub_set_seq(struct hub *hub, uint64_t seq)
 	pthread_mutex_unlock(&hub->mutex);
 }
 
-/* Too many names, or no memory for one more: one floor for everybody is coarser and as right. */
-static void skip_for_all(struct hub *hub)
-{
-	for (size_t kind = 0; kind <= HUB_ALL; kind++)
-		if (hub->skipped_to[kind] > hub->covered_from)
-			hub->covered_from = hub->skipped_to[kind];
-	map_free(hub->skipped);
-	hub->skipped = map_new(); /* without one the floor for all goes on */
-}
-
 void hub_skip(struct hub *hub, struct span job, enum hub_kind kind, uint64_t seq)
 {
-	char key[KEY_MAX_BYTES];
-	struct span text;
-
 	pthread_mutex_lock(&hub->mutex);
-	if (seq > hub->skipped_to[kind])
-		hub->skipped_to[kind] = seq;
-	bool is_kept = hub->skipped && skip_key(job, kind, key, &text) && map_count(hub->skipped) < SKIPPED_MAX &&
-		       map_put(hub->skipped, text, (void *)(uintptr_t)(seq + 1));
-	if (!is_kept)
-		skip_for_all(hub);
+	skips_note(hub->skips, job, kind, seq);
 	for (struct subscriber *at = hub->subscribers; at; at = at->next)
 		if ((at->kinds & kind) && wants_job(at, span_hash(job), job))
 			resync(hub, at);
@@ -589,7 +548,8 @@ void hub_close(struct hub *hub)
 struct hub_counters hub_counters(struct hub *hub)
 {
 	pthread_mutex_lock(&hub->mutex);
-	struct hub_counters counters = {hub->subscriber_count, hub->ring.bytes, hub->resyncs, hub->frames};
+	struct hub_counters counters = {
+		hub->subscriber_count, hub->ring.bytes, hub->resyncs, hub->frames, skips_count(hub->skips)};
 	pthread_mutex_unlock(&hub->mutex);
 	return counters;
 }

@@ -97,6 +97,7 @@ struct hub_counters {
 	size_t ring_bytes;
 	uint64_t resyncs;
 	uint64_t frames;
+	size_t skips; /* jobs and kinds of which it is remembered that something was skipped */
 };
 struct hub_counters hub_counters(struct hub *hub);
 

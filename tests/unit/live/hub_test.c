@@ -202,6 +202,49 @@ TEST(skipping_many_names_falls_back_to_one_floor)
 	hub_unsubscribe(hub, subscriber);
 }
 
+/* Each job that came and went without a listener is one. */
+TEST(what_was_skipped_is_remembered_as_long_as_frames_are)
+{
+	enum { RING_MS = 100 };
+	AUTO(hub) hub = hub_new(&(struct hub_options){.ring_ms = RING_MS});
+	atomic_int wakes = 0;
+	char name[32];
+	size_t most = 0;
+
+	hub_set_seq(hub, 1);
+	hub_flush(hub, 1000);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof name, "job-%d", i);
+		hub_skip(hub, span_from(name), HUB_POINTS, (uint64_t)i + 2);
+		hub_flush(hub, 1000 + i);
+		most = hub_counters(hub).skips > most ? hub_counters(hub).skips : most;
+	}
+	CHECK(most <= 2 * RING_MS + 2);
+	hub_set_seq(hub, 1001);
+	/* as many frames would be there: who reads on behind the last job's is told as ever, others go on */
+	struct subscriber *late = subscribe_to(hub, "job-999", HUB_POINTS, 1000, &wakes);
+	struct subscriber *other = subscribe_to(hub, "job-3", HUB_POINTS, 1000, &wakes);
+	struct subscriber *away = subscribe_to(hub, "job-3", HUB_POINTS, 4, &wakes);
+	struct subscriber *other_kind = subscribe_to(hub, "job-3", HUB_LINES, 4, &wakes);
+	check_read(hub, late, HELLO RESYNC(1001));
+	check_read(hub, other, HELLO);
+	check_read(hub, away, HELLO RESYNC(1001));
+	check_read(hub, other_kind, HELLO);
+	hub_flush(hub, 3000);
+	hub_flush(hub, 3000 + RING_MS);
+	CHECK_INT(hub_counters(hub).skips, 0);
+	struct subscriber *later = subscribe_to(hub, "job-999", HUB_POINTS, 1000, &wakes);
+	struct subscriber *fresh = subscribe_to(hub, NULL, HUB_POINTS, 1001, &wakes);
+	check_read(hub, later, HELLO RESYNC(1001));
+	check_read(hub, fresh, HELLO);
+	hub_unsubscribe(hub, late);
+	hub_unsubscribe(hub, other);
+	hub_unsubscribe(hub, away);
+	hub_unsubscribe(hub, other_kind);
+	hub_unsubscribe(hub, later);
+	hub_unsubscribe(hub, fresh);
+}
+
 TEST(the_ring_forgets_by_bytes_and_by_age)
 {
 	AUTO(hub) hub = hub_new(&(struct hub_options){.ring_bytes = 1000, .ring_ms = 100});

@@ -55,7 +55,7 @@ static void check_optimizer(struct harness *h, const char *text, const char *sor
 static void put(struct harness *h, struct job_row *job, const char *name, const char *optimizer)
 {
 	static int64_t at_ms;
-	char document[128];
+	char document[256];
 
 	snprintf(document, sizeof document, "{\"HyperParameters\":{\"opt\":\"%s\"}}", optimizer);
 	job->name = span_from(name);
@@ -191,6 +191,54 @@ TEST(changes_that_were_forgotten_are_read_anew)
 		job_changes_note(h.store->changes, version, 1000 + i, SEARCH_CHANGED_METRICS);
 	check_optimizer(&h, "sgd", "", "");
 	check_optimizer(&h, "lion", "", "a");
+	harness_done(&h);
+}
+
+/* The newest of each says all that the older ones did. */
+TEST(a_job_that_changes_often_is_remembered_once)
+{
+	AUTO(job_changes) changes = job_changes_new();
+	AUTO_MEM int64_t *jobs = NULL;
+	AUTO_MEM int64_t *metrics = NULL;
+	size_t count, metric_count;
+	bool is_known;
+
+	job_changes_note(changes, 1, 7, SEARCH_CHANGED_JOB);
+	for (int64_t version = 2; version < 3 * JOB_CHANGES_MAX; version++) {
+		job_changes_note(changes, version, 100 + version % 10, SEARCH_CHANGED_METRICS);
+		if (version == 4)
+			job_changes_note(changes, version, 100, SEARCH_CHANGED_DOCUMENT);
+	}
+	CHECK(job_changes_since(changes, 0, SEARCH_CHANGED_JOB | SEARCH_CHANGED_DOCUMENT, &jobs, &count, &is_known));
+	CHECK(is_known);
+	CHECK_INT(count, 2);
+	CHECK_INT(jobs[0], 7);
+	CHECK_INT(jobs[1], 100);
+	int64_t late = 3 * (int64_t)JOB_CHANGES_MAX - 4;
+	CHECK(job_changes_since(changes, late, SEARCH_CHANGED_METRICS, &metrics, &metric_count, &is_known));
+	CHECK(is_known);
+	CHECK_INT(metric_count, 3);
+}
+
+/* Each of them was read on its own, never the whole column for their number. */
+TEST(values_that_no_job_has_any_more_do_not_pile_up)
+{
+	enum { ROUNDS = 50, JOBS = 60, TEXT_BYTES = 100 };
+	struct harness h = harness_new();
+	struct job_row jobs[JOBS] = {{0}};
+	char name[16], value[TEXT_BYTES + 1];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		harness_begin(&h);
+		for (int i = 0; i < JOBS; i++) {
+			snprintf(name, sizeof name, "j%d", i);
+			snprintf(value, sizeof value, "%0*d", TEXT_BYTES, round * JOBS + i);
+			put(&h, &jobs[i], name, value);
+		}
+		harness_commit(&h);
+		check_optimizer(&h, value, "", name);
+	}
+	CHECK(search_cache_bytes(h.store->search) < ROUNDS * JOBS * TEXT_BYTES / 2);
 	harness_done(&h);
 }
 

@@ -15,6 +15,7 @@
 
 enum {
 	RELOAD_SHARE = 4, /* so is one when more than 1 in so many jobs changed */
+	GARBAGE_MIN = 256, /* values that nobody has any more are few */
 	SLOTS_MAX = 1024, /* each is looked for in a list, and names that clients make up are of no job */
 	LOAD_LIMIT_MS = 60000, /* a column of a million jobs takes half a second; cut off, it would never be there */
 };
@@ -114,6 +115,15 @@ static void forget(struct search_slot *slot)
 	slot->column = NULL;
 }
 
+/* Values of jobs that changed or are gone: to read all anew is paid for by as many jobs that were read again one by one. */
+static bool is_littered(const struct search_slot *slot)
+{
+	size_t share = slot->column->jobs / RELOAD_SHARE + GARBAGE_MIN;
+
+	return slot->column->value_count >
+	       2 * slot->values_at_first + (share < JOB_CHANGES_MAX ? share : JOB_CHANGES_MAX);
+}
+
 static enum status refresh(struct search_cache *cache, struct search_slot *slot, struct store_reader *reader,
 	const struct search_source *source, int64_t version, struct error *err)
 {
@@ -125,8 +135,7 @@ static enum status refresh(struct search_cache *cache, struct search_slot *slot,
 		return load(slot, reader, source, version, err);
 	if (!job_changes_since(cache->changes, slot->version, search_source_changes(source), &jobs, &count, &is_known))
 		return error_no_memory(err);
-	if (!is_known || count > slot->column->jobs / RELOAD_SHARE + 64 ||
-		slot->column->value_count > 2 * slot->values_at_first + JOB_CHANGES_MAX)
+	if (!is_known || count > slot->column->jobs / RELOAD_SHARE + 64 || is_littered(slot))
 		return load(slot, reader, source, version, err);
 	enum status status = count ? read_again(slot, reader, source, jobs, count, err) : OK;
 	if (status != OK)
