@@ -426,12 +426,15 @@ static void append_lines(struct buf *out, struct span text, const struct quoted 
 	}
 }
 
-void kernel_record_wrap(struct span text, struct span host, struct buf *out)
+bool kernel_record_wrap(struct span text, struct span host, struct buf *out)
 {
 	const struct quoted quoted = {.host = host};
 
+	if (text.len > KERNEL_RECORD_BYTES || count_breaks(text) >= KERNEL_LINES_MAX)
+		return false;
 	buf_reset(out);
 	append_lines(out, text, &quoted);
+	return true;
 }
 
 bool kernel_record_keep(struct span record, struct span text, struct buf *plain, struct buf *out)
