@@ -89,6 +89,14 @@ def test_loki_names_the_machine_of_a_line(server, send, label):
     assert json.loads(line["text"]) == {"message": f"{XID} detected_level=error {label}=lk-2", "host": "lk-2"}
 
 
+def test_a_record_that_names_its_machine_stays_as_it_is_beside_another(server):
+    record = json.dumps({"host": "lk-1", "message": XID})
+    ship(server, "other", "lk-1", ["step: 1 loss: 2.0"])
+    assert push(server, ({"job": "a", "stream": "kernel", "host": "loghost"}, [(time.time_ns(), record)])).status == 204
+    wait_until(lambda: suspects(server, "a") == ["lk-1"], what="the machine")
+    assert [line["text"] for line in server.lines("a", "kernel")] == [record]
+
+
 @pytest.mark.parametrize("send", [push, push_json], ids=["protobuf", "json"])
 def test_what_stands_beside_a_line_is_kept_within_the_limits_of_a_body(make_server, send):
     server = make_server("--max-push-bytes", "12000")

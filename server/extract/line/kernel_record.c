@@ -426,11 +426,12 @@ static void append_lines(struct buf *out, struct span text, const struct quoted 
 	}
 }
 
-bool kernel_record_wrap(struct span text, struct span host, struct buf *out)
+bool kernel_record_wrap(struct span text, struct span host, struct buf *plain, struct buf *out)
 {
 	const struct quoted quoted = {.host = host};
+	size_t breaks = count_breaks(text);
 
-	if (text.len > KERNEL_RECORD_BYTES || count_breaks(text) >= KERNEL_LINES_MAX)
+	if (text.len > KERNEL_RECORD_BYTES || breaks >= KERNEL_LINES_MAX || (!breaks && names_machine(text, plain)))
 		return false;
 	buf_reset(out);
 	append_lines(out, text, &quoted);

@@ -305,6 +305,7 @@ static enum status note_machine(
 static enum status keep_machine(struct ingest_parser *parser, const struct batch *batch, const struct batch_part *part,
 	struct span *text, struct error *err)
 {
+	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	struct span host = buf_span(&parser->entry_host);
 
 	if (!host.len)
@@ -312,8 +313,9 @@ static enum status keep_machine(struct ingest_parser *parser, const struct batch
 	if (!kernel_line_names(host) || stream_is_system(part->stream) || span_equal_fold(host, part->stream) ||
 		batch->text_bytes >= parser->options.max_push_bytes || !kernel_line_is_quoted(*text))
 		return OK;
-	if (kernel_record_wrap(*text, host, &parser->kept))
+	if (kernel_record_wrap(*text, host, &plain, &parser->kept))
 		*text = buf_span(&parser->kept);
+	TRY(buf_status(&plain, err));
 	return buf_status(&parser->kept, err);
 }
 
