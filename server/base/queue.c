@@ -66,6 +66,12 @@ void queue_free(struct queue *queue)
 	mem_free(queue);
 }
 
+/* Whoever gathers has what he waits for, or all that there is room for. */
+static bool is_enough(const struct queue *queue)
+{
+	return queue->items >= queue->gathered || queue->items >= queue->max_items || queue->bytes >= queue->max_bytes;
+}
+
 static enum status push(
 	struct queue *queue, struct lane *lane, bool is_bounded, struct queue_item *item, struct error *err)
 {
@@ -85,7 +91,7 @@ static enum status push(
 		queue->items++;
 		queue->bytes += item->bytes;
 	}
-	if (!is_bounded || queue->items >= queue->gathered)
+	if (!is_bounded || is_enough(queue))
 		pthread_cond_signal(&queue->filled);
 	return OK;
 }
@@ -147,7 +153,7 @@ size_t queue_gather(struct queue *queue, size_t items, int64_t timeout_ns)
 
 	pthread_mutex_lock(&queue->mutex);
 	queue->gathered = items;
-	for (int result = 0; queue->items < items && !queue->control.first && !queue->is_closed && result == 0;)
+	for (int result = 0; !is_enough(queue) && !queue->control.first && !queue->is_closed && result == 0;)
 		result = pthread_cond_timedwait(&queue->filled, &queue->mutex, &deadline);
 	queue->gathered = 0;
 	size_t count = queue->items;

@@ -32,8 +32,8 @@ enum status queue_push_control(struct queue *queue, struct queue_item *item, str
 /* Waits at most timeout_ms (-1: for ever) for an item; NULL: none came, or closed and empty. The control lane first. */
 struct queue_item *queue_pop(struct queue *queue, int64_t timeout_ms);
 /*
- * Of its only consumer: waits until so many items are in the bounded lane, without being woken for each of them, or something is in the
- * control lane, at most timeout_ns. How many there are.
+ * Of its only consumer: waits until so many items are in the bounded lane, or it is full, without being woken for each of them, or something
+ * is in the control lane, at most timeout_ns. How many there are.
  */
 size_t queue_gather(struct queue *queue, size_t items, int64_t timeout_ns);
 /* No more pushes; what is inside can still be popped. Wakes all waiters. */

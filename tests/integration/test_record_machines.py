@@ -87,3 +87,28 @@ def test_loki_names_the_machine_of_a_line(server, send, label):
     assert drained(server) == ["lk-2"] and stream_of(server, "b", "kernel")["host"] == "lk-2"
     (line,) = server.lines("b", "kernel")
     assert json.loads(line["text"]) == {"message": f"{XID} detected_level=error {label}=lk-2", "host": "lk-2"}
+
+
+def test_a_record_that_names_its_machine_stays_as_it_is_beside_another(server):
+    record = json.dumps({"host": "lk-1", "message": XID})
+    ship(server, "other", "lk-1", ["step: 1 loss: 2.0"])
+    assert push(server, ({"job": "a", "stream": "kernel", "host": "loghost"}, [(time.time_ns(), record)])).status == 204
+    wait_until(lambda: suspects(server, "a") == ["lk-1"], what="the machine")
+    assert [line["text"] for line in server.lines("a", "kernel")] == [record]
+
+
+@pytest.mark.parametrize("send", [push, push_json], ids=["protobuf", "json"])
+def test_what_stands_beside_a_line_is_kept_within_the_limits_of_a_body(make_server, send):
+    server = make_server("--max-push-bytes", "12000")
+    labels = {"job": "a", "stream": "kernel", "host": "rm-" + "1" * 200}
+    # a text of more lines than that is none that a kernel wrote
+    for more in (127, 128):
+        assert send(server, (labels | {"job": f"more-{more}"}, [(time.time_ns(), XID + "\nx" * more)])).status == 204
+    kept = [[line["text"] for line in server.lines(job, "kernel")] for job in ("more-127", "more-128")]
+    assert {json.loads(line)["host"] for line in kept[0]} == {labels["host"]} and kept[1] == [XID] + ["x"] * 128
+    # and many texts make no body a multiple of what it was
+    text = XID + "\nx" * 100
+    assert send(server, (labels, [(time.time_ns() + n, text) for n in range(15)])).status == 204
+    lines = [line["text"] for line in server.lines("a", "kernel")]
+    assert len(lines) == 15 * 101 and json.loads(lines[0])["host"] == labels["host"] and lines[-1] == "x"
+    assert sum(map(len, lines)) < 3 * 12000  # the limit, the text that passes it, and the others as they came; all of them were 30

@@ -426,12 +426,16 @@ static void append_lines(struct buf *out, struct span text, const struct quoted 
 	}
 }
 
-void kernel_record_wrap(struct span text, struct span host, struct buf *out)
+bool kernel_record_wrap(struct span text, struct span host, struct buf *plain, struct buf *out)
 {
 	const struct quoted quoted = {.host = host};
+	size_t breaks = count_breaks(text);
 
+	if (text.len > KERNEL_RECORD_BYTES || breaks >= KERNEL_LINES_MAX || (!breaks && names_machine(text, plain)))
+		return false;
 	buf_reset(out);
 	append_lines(out, text, &quoted);
+	return true;
 }
 
 bool kernel_record_keep(struct span record, struct span text, struct buf *plain, struct buf *out)

@@ -31,8 +31,9 @@ enum record_words {
 enum record_words kernel_record_words(struct span record, struct span said, struct buf *plain);
 /* Of which machine it is by its members, whatever its text is; "": they do not say; MACHINE_OF_NOBODY: it may be one of two. */
 void kernel_record_machine(struct span record, struct buf *plain, struct span *host);
-/* A kernel's text whose machine stands beside it, as kernel_record_keep writes it; lines that name their own stay as they are. */
-void kernel_record_wrap(struct span text, struct span host, struct buf *out);
+/* A kernel's text whose machine stands beside it, as kernel_record_keep writes it; lines that name their own stay as they are. False: it is
+ * larger than a record that is read, or a record that names its own, and stays as a whole. */
+bool kernel_record_wrap(struct span text, struct span host, struct buf *plain, struct buf *out);
 /*
  * For a record whose text is a kernel's (kernel_line_is_quoted) or that has "kernel" for a value. Of a record its text alone is kept as a rule. True: the record says whose kernel's it is and the text does not, and *out is what to keep
  * instead: {"message":text,"host":…}, with "program":"kernel" where it is sure; the record as it is, where its machine may be one of two.

@@ -56,7 +56,7 @@ enum status push_open(struct ingest_parser **out, const struct ingest_options *o
 	parser->cri = BUF_INIT(options->max_line_bytes + 1); /* what fills it is cut and marked with the other lines */
 	parser->warnings = BUF_INIT(WARNING_BYTES);
 	parser->entry_host = BUF_INIT(options->max_name_bytes);
-	parser->kept = BUF_INIT(options->max_push_bytes);
+	parser->kept = BUF_INIT(KERNEL_KEPT_BYTES);
 	/* several names, and a byte more than one may have: what is too long for a name stays too long */
 	label_set_init(&parser->labels, options->labels, 4 * options->max_name_bytes + 1);
 	*out = parser;
@@ -298,19 +298,24 @@ static enum status note_machine(
 	return part->has_nameless || batch_part_note_host(batch, part, host) ? OK : error_no_memory(err);
 }
 
-/* A kernel's line keeps the machine that stands beside it, where several may send the stream: one that is called by its machine is its own. */
-static enum status keep_machine(
-	struct ingest_parser *parser, const struct batch_part *part, struct span *text, struct error *err)
+/*
+ * A kernel's line keeps the machine that stands beside it, where several may send the stream: one that is called by its machine is its own.
+ * A name of 255 bytes beside lines of one would make a body's memory a hundred times what it was.
+ */
+static enum status keep_machine(struct ingest_parser *parser, const struct batch *batch, const struct batch_part *part,
+	struct span *text, struct error *err)
 {
+	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	struct span host = buf_span(&parser->entry_host);
 
 	if (!host.len)
 		host = label_set_value(&parser->labels, LABEL_HOST);
 	if (!kernel_line_names(host) || stream_is_system(part->stream) || span_equal_fold(host, part->stream) ||
-		!kernel_line_is_quoted(*text))
+		batch->text_bytes >= parser->options.max_push_bytes || !kernel_line_is_quoted(*text))
 		return OK;
-	kernel_record_wrap(*text, host, &parser->kept);
-	*text = buf_span(&parser->kept);
+	if (kernel_record_wrap(*text, host, &plain, &parser->kept))
+		*text = buf_span(&parser->kept);
+	TRY(buf_status(&plain, err));
 	return buf_status(&parser->kept, err);
 }
 
@@ -328,7 +333,7 @@ enum status push_line(
 	hash128_add(&part->push_hash, text);
 	hash128_add_number(&part->push_hash, time_ns);
 	TRY(note_machine(parser, batch, part, err));
-	TRY(keep_machine(parser, part, &text, err));
+	TRY(keep_machine(parser, batch, part, &text, err));
 	if (read_cri(text, &cri))
 		return take_cri(parser, batch, &cri, err);
 	TRY(flush_cri(parser, batch, err));

@@ -17,11 +17,17 @@ enum {
 	HOSTS_MAX = 1000 /* of a stream; with more it is shared */
 };
 
+/* Of one slice, whatever many hosts are stated of it: what is known of the stream is looked up when it is needed first. */
 struct noting {
 	struct plan *plan;
+	const struct plan_slice *slice;
+	const struct batch *batch;
 	struct stream_state *stream;
+	struct arena *arena; /* of the rows */
 	struct stream_host_row *rows;
 	size_t count;
+	bool has_rows; /* as they are now */
+	struct stream_host_row stated; /* what each host's row begins with */
 	struct stream_host_row next; /* the host that is stated now */
 	int64_t last_ms; /* when the newest line before that came */
 	bool is_first; /* nothing was sent before */
@@ -169,27 +175,6 @@ static enum status add_whole(struct noting *noting, struct error *err)
 	return status;
 }
 
-static enum status look(struct noting *noting, struct arena *arena, bool is_change, struct error *err)
-{
-	struct stream_state *stream = noting->stream;
-	const struct stream_host_row *next = &noting->next;
-
-	struct store_reader *reader = store_tx_reader(noting->plan->tx);
-
-	/* it may have been set in this very transaction */
-	TRY(store_has_host_by_hand(reader, next->job_id, next->stream_id, &noting->is_by_hand, err));
-	TRY((noting->is_by_hand ? store_read_told_hosts : store_read_stream_hosts)(
-		reader, arena, next->job_id, next->stream_id, &noting->rows, &noting->count, err));
-	if (noting->is_by_hand && noting->count && !noting->rows[noting->count - 1].is_shared &&
-		span_equal_fold(noting->rows[noting->count - 1].host, next->host))
-		return OK;
-	bool is_alone = !is_change && next->since_ms - stream->hosts.changed_ms > SHARED_MS;
-	stream->hosts.is_shared = noting->count && noting->rows[noting->count - 1].is_shared;
-	if (is_of_run(noting) && !is_alone)
-		return OK;
-	return add_whole(noting, err);
-}
-
 /* As of the slices in front of this one, of which only those of earlier commits are published. */
 static int64_t last_arrival_ms(const struct plan *plan, const struct plan_slice *slice)
 {
@@ -220,41 +205,90 @@ static int64_t time_of(const struct batch *batch, const struct plan_slice *slice
 	return batch->written_ms ? batch->written_ms : batch->arrival_ms;
 }
 
-static enum status note(struct plan *plan, const struct plan_slice *slice, const struct batch *batch, struct span host,
-	bool is_other, struct error *err)
+/* It may have been set by hand in this very transaction. */
+static enum status read_rows(struct noting *noting, struct error *err)
 {
-	struct stream_state *stream = slice->stream;
+	const struct stream_host_row *stated = &noting->stated;
+	struct store_reader *reader = store_tx_reader(noting->plan->tx);
+
+	arena_free(noting->arena);
+	if (!(noting->arena = arena_new()))
+		return error_no_memory(err);
+	TRY(store_has_host_by_hand(reader, stated->job_id, stated->stream_id, &noting->is_by_hand, err));
+	TRY((noting->is_by_hand ? store_read_told_hosts : store_read_stream_hosts)(
+		reader, noting->arena, stated->job_id, stated->stream_id, &noting->rows, &noting->count, err));
+	noting->has_rows = true;
+	return OK;
+}
+
+static enum status begin(struct noting *noting, struct error *err)
+{
+	const struct plan_slice *slice = noting->slice;
+
+	if (noting->has_rows)
+		return OK;
+	if (noting->arena)
+		return read_rows(noting, err);
+	noting->stated = (struct stream_host_row){.job_id = noting->stream->job->job_id,
+		.stream_id = noting->stream->stream_id,
+		.from_line = slice->range.first_line,
+		.from_ms = time_of(noting->batch, slice),
+		.since_ms = slice->range.arrival_ms};
+	noting->last_ms = last_arrival_ms(noting->plan, slice);
+	return read_rows(noting, err);
+}
+
+static enum status look(struct noting *noting, struct span host, bool is_change, struct error *err)
+{
+	struct stream_state *stream = noting->stream;
+	struct span known;
+
+	TRY(begin(noting, err));
+	noting->next = noting->stated;
+	noting->next.host = host;
+	bool is_shared = noting->count && noting->rows[noting->count - 1].is_shared;
+	if (noting->is_by_hand && noting->count && !is_shared &&
+		span_equal_fold(noting->rows[noting->count - 1].host, host))
+		return OK;
+	bool is_alone = !is_change && noting->next.since_ms - stream->hosts.changed_ms > SHARED_MS;
+	stream->hosts.is_shared = is_shared;
+	if ((is_of_run(noting) && !is_alone) || (is_shared && noting->count >= HOSTS_MAX))
+		return OK;
+	TRY(store_find_spelling(store_tx_reader(noting->plan->tx), noting->arena, host, &known, err));
+	noting->next.host = known.len ? known : host;
+	noting->has_rows = false;
+	return add_whole(noting, err);
+}
+
+static enum status note(struct noting *noting, struct span host, bool is_other, struct error *err)
+{
+	struct stream_state *stream = noting->stream;
+	const struct tail_range *range = &noting->slice->range;
 	uint64_t hash = hash_of(host);
 	bool is_change = hash != stream->hosts.said_hash;
 	struct span present = span_from(stream->hosts.planned ? stream->hosts.planned : stream->host);
 
 	if (is_change) {
 		stream->hosts.said_hash = hash;
-		stream->hosts.changed_ms = slice->range.arrival_ms;
+		stream->hosts.changed_ms = range->arrival_ms;
 	}
 	/* A machine's own stream bears its name, whoever hands it on. */
 	if (present.len && stream_is_system(span_from(stream->name)))
 		return OK;
 	if (stream->hosts.is_by_hand ? !is_change : span_equal_fold(host, present))
 		return OK;
-	if (stream->hosts.is_shared && !is_change && slice->range.arrival_ms - stream->hosts.changed_ms <= SHARED_MS)
+	if (stream->hosts.is_shared && !is_change && range->arrival_ms - stream->hosts.changed_ms <= SHARED_MS)
 		return OK;
-	AUTO(arena) arena = arena_new();
-	struct span known;
-	if (!arena)
-		return error_no_memory(err);
-	TRY(store_find_spelling(store_tx_reader(plan->tx), arena, host, &known, err));
-	struct noting noting = {.plan = plan,
-		.stream = stream,
-		.next = {.job_id = stream->job->job_id,
-			.stream_id = stream->stream_id,
-			.from_line = slice->range.first_line,
-			.from_ms = time_of(batch, slice),
-			.since_ms = slice->range.arrival_ms,
-			.host = known.len ? known : host},
-		.last_ms = last_arrival_ms(plan, slice),
-		.is_first = !is_other && !slice->range.first_line && !slice->range.first_point};
-	return look(&noting, arena, is_change, err);
+	noting->is_first = !is_other && !range->first_line && !range->first_point;
+	return look(noting, host, is_change, err);
+}
+
+static enum status note_all(struct noting *noting, const struct batch_part *part, struct span host, struct error *err)
+{
+	TRY(note(noting, host, false, err));
+	for (size_t i = 0; i < part->other_host_count; i++)
+		TRY(note(noting, part->other_hosts[i], true, err));
+	return part->other_host_count ? note(noting, host, true, err) : OK;
 }
 
 /* Records name their machines where those before them named none: a program's may be of a database that it asks. */
@@ -276,11 +310,10 @@ enum status hosts_note(struct plan *plan, const struct ingest *ingest, size_t fi
 		struct span host = batch_part_host(batch, part);
 		if (!host.len || is_late(slice, part))
 			continue;
-		TRY(note(plan, slice, batch, host, false, err));
-		for (size_t k = 0; k < part->other_host_count; k++)
-			TRY(note(plan, slice, batch, part->other_hosts[k], true, err));
-		if (part->other_host_count)
-			TRY(note(plan, slice, batch, host, true, err));
+		struct noting noting = {.plan = plan, .slice = slice, .batch = batch, .stream = slice->stream};
+		enum status status = note_all(&noting, part, host, err);
+		arena_free(noting.arena);
+		TRY(status);
 	}
 	return OK;
 }

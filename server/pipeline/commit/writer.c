@@ -23,6 +23,7 @@ struct round { /* what one group took from the queue, in order */
 	size_t left; /* behind those: taken, but the group was full of work before their turn; they begin the next one */
 	int64_t until_ms;
 	size_t answered; /* batches of the round before, which was committed */
+	size_t waiting; /* batches that waited before those were answered */
 	int64_t commit_ns; /* what the commit of that took */
 	unsigned alone_rounds; /* so many more begin with whoever is there */
 };
@@ -98,7 +99,9 @@ static void pause_ms(struct pipeline *pipeline, int64_t ms)
 static void end_round(struct pipeline *pipeline, struct round *round, enum status status, const struct error *err)
 {
 	bool must_pause = status == ERR_UNAVAILABLE || status == ERR_IO;
+	size_t bytes;
 
+	queue_size(pipeline->queue, &round->waiting, &bytes);
 	round->answered = 0;
 	for (size_t i = 0; i < round->count; i++) {
 		bool is_control = round->items[i]->is_control; /* it is gone when it is finished */
@@ -147,9 +150,9 @@ static void take_left(struct round *round)
  * Who was answered with the last group may be back at once, and goes along with those who wait: in two groups that take turns everybody
  * waits for two commits. At most as long as a commit takes, and not for a while when hardly anybody came.
  */
-static void gather(struct pipeline *pipeline, struct round *round, size_t waiting)
+static void gather(struct pipeline *pipeline, struct round *round)
 {
-	size_t expected = waiting + round->answered - 1; /* beside the first */
+	size_t expected = round->waiting + round->answered - 1; /* beside the first */
 	size_t before, bytes;
 
 	if (round->alone_rounds) {
@@ -168,17 +171,16 @@ static void gather(struct pipeline *pipeline, struct round *round, size_t waitin
 /* False: nothing came within IDLE_MS. */
 static bool take_round(struct pipeline *pipeline, struct round *round)
 {
-	size_t waiting, bytes;
-
 	take_left(round);
-	queue_size(pipeline->queue, &waiting, &bytes);
 	struct queue_item *first = round->count ? NULL : queue_pop(pipeline->queue, IDLE_MS);
 	if (first)
 		add_item(round, (struct work *)first);
-	if (!round->count)
+	if (!round->count) {
+		round->answered = 0; /* whoever was is busy with something else */
 		return false;
+	}
 	if (first && !round->items[0]->is_control)
-		gather(pipeline, round, waiting);
+		gather(pipeline, round);
 	round->until_ms = clock_mono_ms() + pipeline->options.group_ms;
 	take_waiting(pipeline, round);
 	return true;
@@ -379,6 +381,7 @@ static void write_round(struct pipeline *pipeline, struct round *round)
 		end_round(pipeline, round, status, &err);
 		return;
 	}
+	round->answered = 0;
 	for (size_t i = 0; i < round->count; i++) {
 		struct round alone = {.items = {round->items[i]}, .count = 1, .until_ms = INT64_MAX};
 		write_round(pipeline, &alone);

@@ -220,3 +220,17 @@ TEST(queue_gathers_no_longer_when_control_work_waits_or_it_is_closed)
 	CHECK_INT(queue_gather(queue, 5, LONG_NS), 0);
 	CHECK(clock_mono_ns() - start_ns < LONG_NS);
 }
+
+TEST(queue_gathers_no_more_than_it_takes)
+{
+	AUTO(queue) few = queue_new(2, 1000);
+	AUTO(queue) small = queue_new(10, 100);
+	struct queue_item items[] = {{.bytes = 1}, {.bytes = 1}, {.bytes = 60}, {.bytes = 40}};
+	int64_t start_ns = clock_mono_ns();
+
+	for (int i = 0; i < 4; i++)
+		CHECK_OK(queue_push(i < 2 ? few : small, &items[i], &err));
+	CHECK_INT(queue_gather(few, 5, LONG_NS), 2);
+	CHECK_INT(queue_gather(small, 5, LONG_NS), 2);
+	CHECK(clock_mono_ns() - start_ns < LONG_NS);
+}
