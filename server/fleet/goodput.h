@@ -136,6 +136,13 @@ struct goodput {
 	struct goodput_link link; /* what those that it goes on with have of it */
 };
 
+/*
+ * A tracker's client that was killed has told less than lines of the same metric say: all of an attempt, or what lies behind its last point. Keeps of
+ * what was printed what was not told, and says how much that is. Both in order of time.
+ */
+size_t goodput_find_untold(const struct goodput_point *told, size_t told_count, struct goodput_point *printed,
+	size_t printed_count, int64_t stride);
+
 /* How many steps lie between two that are printed, usually; points as facts have them, or with several of one time. 1: nobody knows. */
 enum status goodput_find_stride(const struct goodput_point *points, size_t count, struct arena *arena, int64_t *stride,
 	struct error *err) MUST_CHECK;

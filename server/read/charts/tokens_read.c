@@ -85,9 +85,22 @@ enum status tokens_read_meter(struct pipeline *pipeline, struct store_reader *re
 	return OK;
 }
 
+static void set_steps(const struct job_view *view, const struct tokens_meter *meter, struct tokens_consumed *out)
+{
+	const struct series_view *series = meter->series;
+
+	out->first = (double)series->summary.first_step * meter->tokens_each;
+	out->last = (double)series->summary.last_step * meter->tokens_each;
+	out->step_tokens = meter->tokens_each;
+	out->step_metric = series->metric;
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (stream_view_find(&view->streams[i], series->metric) == series)
+			out->step_stream = view->streams[i].name;
+}
+
 /* The run's, as charts by tokens have it: what was consumed before a count began anew is not in the count. Steps go on. */
 static enum status set_consumption(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, struct tokens_meter *meter, struct tokens_consumed *out, struct error *err)
+	const struct job_view *view, struct tokens_meter *meter, struct tokens_consumed *out, struct error *err)
 {
 	const struct series_view *series = meter->series;
 	struct work_points points;
@@ -97,12 +110,11 @@ static enum status set_consumption(struct pipeline *pipeline, struct store_reade
 	out->first_ms = series->min_ms;
 	out->last_ms = series->summary.last_ts_ms;
 	if (meter->is_by_step) {
-		out->first = (double)series->summary.first_step * meter->tokens_each;
-		out->last = (double)series->summary.last_step * meter->tokens_each;
+		set_steps(view, meter, out);
 		return OK;
 	}
 	const struct work_count by = {.metric = series->metric, .tokens_each = meter->tokens_each};
-	TRY(work_points_read(pipeline, reader, arena, job, &by, WORK_OF_RUN_SO_FAR, &points, err));
+	TRY(work_points_read(pipeline, reader, arena, view->row.name, &by, WORK_OF_RUN_SO_FAR, &points, err));
 	out->first = points.own_first;
 	out->last = points.count ? points.tokens[points.count - 1] : NAN;
 	size_t length = strlen(meter->from);
@@ -151,7 +163,7 @@ enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, 
 	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(tokens_read_meter(pipeline, reader, arena, &view, &inputs, &meter, err));
 	TRY(find_budget(reader, arena, job->job_id, inputs, out, err));
-	TRY(set_consumption(pipeline, reader, arena, job->name, &meter, out, err));
+	TRY(set_consumption(pipeline, reader, arena, &view, &meter, out, err));
 	out->from = keep(arena, meter.from);
 	out->not_understood = keep(arena, inputs->not_understood);
 	return out->budget_from.ptr && out->from.ptr && out->not_understood.ptr ? OK : error_no_memory(err);
