@@ -262,3 +262,19 @@ def test_a_count_that_goes_on_in_the_next_job_is_counted_once(server):
     found = tokens(server, "b")
     assert found["consumed"] == last_on_the_axis(server, "b") == 100 * 1000
     assert found["per_day"] == pytest.approx(1000 * 1440) and "anew" not in found["from"]["consumed"]
+
+
+def test_what_a_million_tokens_cost_is_known_along_a_chain(server):
+    """Only a says that a step is 8 * 1024 tokens; each job makes 100 steps in 99 minutes of one node at 3.6 an hour."""
+    prices = {"currency": "EUR", "prices": [{"instance": "ml.odd.large", "per_hour": 3.6}]}
+    assert server.put("/api/v1/prices", json=prices).status in (200, 204)
+    for at, (job, before) in enumerate((("a", None), ("b", "a"), ("c", "b"))):
+        more = {"Tags": [{"Key": "continues", "Value": before}]} if before else {}
+        announce(server, {} if before else {"global_batch_size": 8, "seq_length": 1024}, job, ResourceConfig={"InstanceType": "ml.odd.large", "InstanceCount": 1}, **more)
+        begun_ms = T0 + 200 * at * MINUTE_MS
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Training", "time_ms": begun_ms}).status == 204
+        server.send(job, steps(1 + 100 * at, 100 + 100 * at, at_ms=begun_ms))
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Stopped", "time_ms": begun_ms + 99 * MINUTE_MS}).status == 204
+    server.wait_for_extraction()
+    costs = [server.get(f"/api/v1/jobs/{job}/goodput").body["cost"] for job in "abc"]
+    assert [cost["per_million_tokens"] for cost in costs] == pytest.approx([99 * 0.06 / (100 * 8192 / 1e6)] * 3)
