@@ -90,6 +90,7 @@ struct goodput_facts {
 	size_t phase_count;
 	const struct goodput_point *points;
 	size_t point_count;
+	bool is_thinned; /* they are the first and last of buckets: between two of them others were printed */
 	const struct goodput_mark *marks;
 	size_t mark_count;
 	int64_t stride; /* steps between two that are printed; 0: that of the points */

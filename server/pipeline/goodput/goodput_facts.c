@@ -370,6 +370,7 @@ static enum status read_steps(struct pipeline *pipeline, struct store_reader *re
 	if (!lead.series)
 		return OK;
 	TRY(read_series(pipeline, reader, arena, view, lead.stream->name, lead.series, &out->work, &c, err));
+	out->facts.is_thinned = c.between > 0;
 	if (c.between && c.spans / c.between > 0)
 		out->facts.stride = c.spans / c.between;
 	else /* before steps of one time are joined: how many were sent at once says nothing of the training */

@@ -1,6 +1,5 @@
 /* What lines say of steps that a killed tracker was not told: a step a second, printed from 0 to 29. */
-#include "fleet/goodput.h"
-#include "test.h"
+#include "goodput_script.h"
 
 enum { PRINTED = 30, TOLD = 18 };
 
@@ -56,4 +55,24 @@ TEST(an_attempt_of_which_nothing_was_told_is_kept_if_it_lies_by_itself)
 	/* lines that all came behind what was told */
 	struct goodput_point told = {-1000, 0, 1};
 	CHECK_INT(goodput_find_untold(&told, 1, printed, PRINTED, 1), 0);
+}
+
+/* Told to 18 and killed; it goes on at 21, and nothing says who made 19 and 20, nor how many more. */
+TEST(a_break_behind_which_steps_are_missing_lost_nobody_knows_how_many)
+{
+	static struct script s;
+
+	for (int is_thinned = 0; is_thinned < 2; is_thinned++) {
+		begin(&s, GOODPUT_STOPPED);
+		s.facts.is_thinned = is_thinned; /* steps between two points are none that are missing */
+		add_phase(&s, training(0, 300));
+		add_phase(&s, phase_of("Interrupted", "", true, 300, 400));
+		add_phase(&s, training(400, 700));
+		add_steps(&s, 1, 1, 18, 10, 10);
+		add_steps(&s, 1, 21, 40, 410, 10);
+		run(&s);
+		CHECK_INT(s.out.break_count, 1);
+		CHECK_INT(s.out.breaks[0].lost_steps, is_thinned ? 0 : -1);
+		arena_free(s.arena);
+	}
 }
