@@ -90,6 +90,7 @@ struct goodput_facts {
 	size_t phase_count;
 	const struct goodput_point *points;
 	size_t point_count;
+	bool is_thinned; /* they are the first and last of buckets: between two of them others were printed */
 	const struct goodput_mark *marks;
 	size_t mark_count;
 	int64_t stride; /* steps between two that are printed; 0: that of the points */
@@ -135,6 +136,13 @@ struct goodput {
 	int64_t lost_steps; /* made, and made again, as far as is known */
 	struct goodput_link link; /* what those that it goes on with have of it */
 };
+
+/*
+ * A tracker's client that was killed has told less than lines of the same metric say: all of an attempt, or what lies behind its last point. Keeps of
+ * what was printed what was not told, and says how much that is. Both in order of time.
+ */
+size_t goodput_find_untold(const struct goodput_point *told, size_t told_count, struct goodput_point *printed,
+	size_t printed_count, int64_t stride);
 
 /* How many steps lie between two that are printed, usually; points as facts have them, or with several of one time. 1: nobody knows. */
 enum status goodput_find_stride(const struct goodput_point *points, size_t count, struct arena *arena, int64_t *stride,

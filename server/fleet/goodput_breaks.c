@@ -226,6 +226,12 @@ enum status goodput_add_silent_breaks(
 	return OK;
 }
 
+/* Between these two points somebody made steps that are not told, and maybe more that were made again. */
+static bool lacks_steps(const struct goodput_deriving *d, const struct goodput_point *a, const struct goodput_point *b)
+{
+	return !d->facts->is_thinned && b->step - a->step > d->stride;
+}
+
 /* The break in front of a restart says what it cost; it is what the attempts before it are cut by. */
 static enum status break_off(struct goodput_deriving *d, const struct goodput_point *a, const struct goodput_point *b,
 	int64_t step, struct goodput_start *start, struct error *err)
@@ -236,8 +242,10 @@ static enum status break_off(struct goodput_deriving *d, const struct goodput_po
 
 	if (!broken)
 		return error_no_memory(err);
-	if (!start)
+	if (!start) {
+		broken->lost_steps = lacks_steps(d, a, b) ? -1 : 0;
 		return OK;
+	}
 	broken->from_step = start->from_step;
 	broken->lost_steps = goodput_most(step - start->from_step, 0);
 	start->own_break = d->out->break_count - 1;

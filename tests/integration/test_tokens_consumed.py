@@ -212,3 +212,69 @@ def test_a_newest_count_that_is_no_number_leaves_the_one_before(server):
     announce(server, {"train_tokens": "1e6"})
     server.send("j", [line(T0 + n * MINUTE_MS, f"step: {n} | loss: 2.5 | tokens_seen: {2000 * n if n < 50 else 'nan'}") for n in range(1, 51)])
     assert tokens(server)["consumed"] == 98000
+
+
+def counted(first, last, from_step, at_ms, unit="tokens_seen", each=1000):
+    """A count that began at from_step, a step a minute."""
+    return [line(at_ms + (n - first) * MINUTE_MS, f"step: {n} | loss: 2.5 | {unit}: {(n - from_step) * each}") for n in range(first, last + 1)]
+
+
+def last_on_the_axis(server, job="j"):
+    return server.points(job, "loss", x="tokens", chain="true")["columns"]["x"][-1]
+
+
+@pytest.mark.parametrize("unit, each, settings", [("tokens_seen", 1000, {}), ("consumed_samples", 10, {"seq_length": 100})])
+def test_a_count_that_begins_anew_in_a_later_attempt(server, unit, each, settings):
+    """1000 tokens a step: steps 1 to 40, of which 30 hold, then 31 to 60, counted from 0: 60 steps in 39 + 11 + 29 minutes."""
+    announce(server, {"train_tokens": 100000, **settings})
+    server.send("j", counted(1, 40, 0, T0, unit, each) + counted(31, 60, 30, T0 + 50 * MINUTE_MS, unit, each))
+    found = tokens(server)
+    assert found["consumed"] == last_on_the_axis(server) == 60 * 1000
+    assert found["per_day"] == pytest.approx(59 * 1000 / 79 * 1440)
+    assert found["eta_ms"] == pytest.approx(T0 + 79 * MINUTE_MS + 40 * 79 / 59 * MINUTE_MS, abs=1)
+    assert found["from"]["consumed"].endswith(" + 30000 before it began anew") and found["from"]["per_day"].startswith("(consumed - 1000) / 4740 s")
+
+
+def test_a_count_that_begins_anew_in_each_job_of_a_chain(server):
+    """1000 tokens and a minute a step: a makes 1 to 60, b 56 to 110, c 111 to 150, each counting from 0; 300 steps in all, of which 150 are left: 150
+    minutes of two nodes at 3.6 an hour each."""
+    prices = {"currency": "EUR", "prices": [{"instance": "ml.odd.large", "per_hour": 3.6}]}
+    assert server.put("/api/v1/prices", json=prices).status in (200, 204)
+    for job, first, last, before in (("a", 1, 60, None), ("b", 56, 110, "a"), ("c", 111, 150, "b")):
+        more = {"Tags": [{"Key": "continues", "Value": before}]} if before else {}
+        announce(server, {} if before else {"train_tokens": 300000}, job, ResourceConfig={"InstanceType": "ml.odd.large", "InstanceCount": 2}, **more)
+        server.send(job, counted(first, last, first - 1, T0 + first * MINUTE_MS))
+    wait_until(lambda: tokens(server, "c")["eta_cost"] is not None, what="its hours: that it trains is seen a moment after its lines")
+    assert [tokens(server, job)["consumed"] for job in "abc"] == [60 * 1000, 110 * 1000, 150 * 1000]
+    found = tokens(server, "c")
+    assert found["consumed"] == last_on_the_axis(server, "c")
+    assert found["per_day"] == pytest.approx(1000 * 1440)
+    assert found["eta_ms"] == T0 + (150 + 150) * MINUTE_MS
+    assert found["eta_cost"] == pytest.approx(150 * 0.12, rel=1e-3)
+    assert found["from"]["consumed"] == "tokens_seen + 110000 before it began anew"
+
+
+def test_a_count_that_goes_on_in_the_next_job_is_counted_once(server):
+    announce(server, {"train_tokens": 300000}, "a")
+    server.send("a", counted(1, 60, 0, T0))
+    announce(server, {}, "b", Tags=[{"Key": "continues", "Value": "a"}])
+    server.send("b", counted(51, 100, 0, T0 + 70 * MINUTE_MS))
+    found = tokens(server, "b")
+    assert found["consumed"] == last_on_the_axis(server, "b") == 100 * 1000
+    assert found["per_day"] == pytest.approx(1000 * 1440) and "anew" not in found["from"]["consumed"]
+
+
+def test_what_a_million_tokens_cost_is_known_along_a_chain(server):
+    """Only a says that a step is 8 * 1024 tokens; each job makes 100 steps in 99 minutes of one node at 3.6 an hour."""
+    prices = {"currency": "EUR", "prices": [{"instance": "ml.odd.large", "per_hour": 3.6}]}
+    assert server.put("/api/v1/prices", json=prices).status in (200, 204)
+    for at, (job, before) in enumerate((("a", None), ("b", "a"), ("c", "b"))):
+        more = {"Tags": [{"Key": "continues", "Value": before}]} if before else {}
+        announce(server, {} if before else {"global_batch_size": 8, "seq_length": 1024}, job, ResourceConfig={"InstanceType": "ml.odd.large", "InstanceCount": 1}, **more)
+        begun_ms = T0 + 200 * at * MINUTE_MS
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Training", "time_ms": begun_ms}).status == 204
+        server.send(job, steps(1 + 100 * at, 100 + 100 * at, at_ms=begun_ms))
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Stopped", "time_ms": begun_ms + 99 * MINUTE_MS}).status == 204
+    server.wait_for_extraction()
+    costs = [server.get(f"/api/v1/jobs/{job}/goodput").body["cost"] for job in "abc"]
+    assert [cost["per_million_tokens"] for cost in costs] == pytest.approx([99 * 0.06 / (100 * 8192 / 1e6)] * 3)

@@ -103,3 +103,67 @@ def test_what_a_killed_process_never_told_is_lost_as_its_lines_say(make_server):
     counts = lambda: [server.get("/api/v1/jobs/said/goodput").body["steps"][key] for key in ("made", "lost")]
     wait_until(lambda: (counts(), breaks("said")) == ([60, 15], [(29, 10), (44, 5)]), what=f"what was made twice, not {breaks('said')}")
     wait_until(lambda: breaks("unsaid") == [(None, None), (44, 5)], what=f"that nobody knows it, not {breaks('unsaid')}")
+
+
+def stated(server, job, status, at_ms):
+    assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": status, "time_ms": at_ms}).status == 204
+
+
+def seconds(server, job, *buckets):
+    found = server.get(f"/api/v1/jobs/{job}/goodput").body["buckets"]
+    return [found[bucket]["seconds"] for bucket in buckets]
+
+
+def test_what_a_killed_process_printed_beyond_what_it_told_is_lost_as_its_lines_say(make_server):
+    """A step a second. The first life prints steps 0 to 29, and has told 0 to 17 when it is killed; a second goes on at 20, to 44. Steps 18 to 29 were made,
+    20 to 29 twice. Another one tells another count (of every tenth part of a step): its lines say nothing of that."""
+    server = make_server("--goodput-every", "100ms", "--tracker-wait", "200ms")
+    began_s = int(time.time()) - 1000
+    runs = {}
+    for job, every in (("same", 1), ("other", 10)):
+        printed(server, job, began_s - 1, ["it begins"])
+        run = runs[job] = make_run(server, run_name=job, job_name=job, start_time=1000 * began_s)
+        stated(server, job, "Training", 1000 * began_s)
+        printed(server, job, began_s, steps(0, 30))
+        server.wait_for_points(job, "train:loss", 30)
+        metrics = [{"key": "loss", "value": 1, "timestamp": 1000 * (began_s + at), "step": every * at} for at in range(18)]
+        assert call(server, "runs/log-batch", {"run_id": run, "metrics": metrics})[0] == 200
+        server.wait_for_points(job, "loss", 18)
+    steps_of = lambda job: [server.get(f"/api/v1/jobs/{job}/goodput").body["steps"].get(key) for key in ("metric", "made", "lost", "last")]
+    wait_until(lambda: steps_of("same") == ["loss", 30, 0, 29], timeout=15, what=f"the steps that it printed, not {steps_of('same')}")
+    wait_until(lambda: steps_of("other")[3] == 170, timeout=15, what=f"the steps that it told, not {steps_of('other')}")
+
+    stated(server, "same", "Interrupted", 1000 * (began_s + 30))
+    stated(server, "same", "Training", 1000 * (began_s + 40))
+    printed(server, "same", began_s + 49, ["Resuming from checkpoint at step 20", *steps(20, 45)])
+    server.wait_for_extraction()
+    metrics = [{"key": "loss", "value": 1, "timestamp": 1000 * (began_s + 30 + at), "step": at} for at in range(20, 45)]
+    assert call(server, "runs/log-batch", {"run_id": runs["same"], "metrics": metrics})[0] == 200
+    stated(server, "same", "Completed", 1000 * (began_s + 75))
+    wait_until(lambda: steps_of("same") == ["loss", 45, 10, 44], timeout=15, what=f"what was made twice, not {steps_of('same')}")
+    breaks = lambda: [(one["step"], one["from_step"], one["lost_steps"], one["redone_seconds"]) for one in server.get("/api/v1/jobs/same/goodput").body["breaks"]]
+    wait_until(lambda: breaks() == [(29, 19, 10, 10)], timeout=15, what=f"what it lost, not {breaks()}")
+    assert seconds(server, "same", "stalled", "redone") == [0, 10]
+
+
+def test_the_steps_that_a_killed_job_printed_alone_are_lost_to_the_one_that_goes_on_with_it(make_server):
+    """10 seconds a step: told to 17, printed to 29, and the next job goes on at 20: steps 20 to 29 are made twice."""
+    server = make_server("--goodput-every", "100ms", "--tracker-wait", "200ms")
+    began_s = int(time.time()) - 1000
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "a", "HyperParameters": {"tokens_per_step": "1000"}}).status == 201
+    printed(server, "a", began_s - 1, ["it begins"])
+    run = make_run(server, run_name="a", job_name="a", start_time=1000 * began_s)
+    stated(server, "a", "Training", 1000 * began_s)
+    body = "".join(json.dumps({"log": text, "time": began_s + 10 * n}) + "\n" for n, text in enumerate(steps(0, 30)))
+    assert server.post("/api/v1/logs?job=a&stream=algo-1", body=body.encode(), content_type="application/x-ndjson").status == 200
+    metrics = [{"key": "loss", "value": 1, "timestamp": 1000 * (began_s + 10 * at), "step": at} for at in range(18)]
+    assert call(server, "runs/log-batch", {"run_id": run, "metrics": metrics})[0] == 200
+    server.wait_for_points("a", "loss", 18)
+    stated(server, "a", "Failed", 1000 * (began_s + 291))
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "b", "Tags": [{"Key": "continues", "Value": "a"}]}).status == 201
+    printed(server, "b", began_s + 400, steps(20, 40))
+    server.wait_for_points("b", "train:loss", 20)
+    breaks = lambda: [(one.get("step"), one.get("from_step"), one["lost_steps"]) for one in server.get("/api/v1/jobs/a/goodput").body["breaks"]]
+    wait_until(lambda: breaks() == [(29, 19, 10)], timeout=15, what=f"what the job lost, not {breaks()}")
+    assert seconds(server, "a", "stalled", "redone") == [1, 100]
+    assert server.get("/api/v1/jobs/a/tokens").body["consumed"] == 29 * 1000

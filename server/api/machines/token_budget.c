@@ -50,6 +50,19 @@ static int64_t cost_of(const struct goodput_row *row, double billed_ms)
 	return fabs(cost) < COST_MOST ? (int64_t)cost : STORE_NO_COST;
 }
 
+/* A tracker that was killed was not told the last steps: goodput knows them of lines of the same metric. */
+static void go_as_far_as_printed(const struct job_goodput *job, struct tokens_consumed *c)
+{
+	const struct goodput_facts *facts = &job->facts.facts;
+	double made = (double)job->derived.last_step * c->step_tokens;
+	bool is_same = span_equal(job->facts.metric, c->step_metric) && span_equal(job->facts.stream, c->step_stream);
+
+	if (!(c->step_tokens > 0) || !is_same || !job->derived.has_steps || !(made > c->last))
+		return;
+	c->last = made;
+	c->last_ms = facts->points[facts->point_count - 1].ts_ms;
+}
+
 struct rest {
 	double a_day, left_ms; /* NaN: not known */
 	double billed;
@@ -141,6 +154,7 @@ enum status api_job_tokens(void *context, void *worker, const struct http_reques
 	TRY(goodput_read_job(
 		pipeline, reader, arena, http_request_segment(request, 0), &prices, clock_wall_ms(), &job, err));
 	TRY(tokens_read(pipeline, reader, arena, &job.job, &c, err));
+	go_as_far_as_printed(&job, &c);
 	struct rest rest = rest_of(&job, &c);
 	json_object(&w);
 	api_put_known(&w, "budget", c.budget);

@@ -268,33 +268,14 @@ static const struct series_view *find_printed(const struct lead *lead)
 	return best;
 }
 
-static bool has_told(const struct collecting *told, const struct goodput_point *first, const struct goodput_point *last)
+/* Its client was killed before it had sent what it held. */
+static void take_untold(struct collecting *told, struct collecting *printed, int64_t stride)
 {
-	for (size_t i = 0; i < told->count; i++)
-		if (told->points[i].attempt == first->attempt ||
-			(told->points[i].ts_ms >= first->ts_ms && told->points[i].ts_ms <= last->ts_ms))
-			return true;
-	return false;
-}
+	size_t count = goodput_find_untold(told->points, told->count, printed->points, printed->count, stride);
 
-/* Whole attempts of which it was told nothing: its client was killed before it had sent what it held. */
-static void take_untold(struct collecting *told, const struct collecting *printed)
-{
-	const struct goodput_point *points = printed->points;
-	struct collecting before = *told;
-	uint32_t attempt = 0;
-
-	for (size_t i = 0, end; i < printed->count; i = end) {
-		for (end = i + 1; end < printed->count && points[end].attempt == points[i].attempt; end++)
-			;
-		if (points[i].attempt <= attempt)
-			continue;
-		attempt = points[i].attempt;
-		bool is_known = has_told(&before, &points[i], &points[end - 1]);
-		for (size_t j = i; j < end && !is_known; j++)
-			collect(told, points[j].ts_ms, points[j].step, attempt);
-	}
-	if (told->count > before.count)
+	for (size_t i = 0; i < count; i++)
+		collect(told, printed->points[i].ts_ms, printed->points[i].step, printed->points[i].attempt);
+	if (count)
 		qsort(told->points, told->count, sizeof *told->points, by_time);
 }
 
@@ -312,7 +293,7 @@ static enum status read_untold(struct pipeline *pipeline, struct store_reader *r
 	if (series->has_given_way)
 		return OK;
 	TRY(read_series(pipeline, reader, arena, view, lead->stream->name, series, &out->work, &printed, err));
-	take_untold(told, &printed);
+	take_untold(told, &printed, out->facts.stride);
 	return told->is_out_of_memory ? error_no_memory(err) : OK;
 }
 
@@ -389,6 +370,7 @@ static enum status read_steps(struct pipeline *pipeline, struct store_reader *re
 	if (!lead.series)
 		return OK;
 	TRY(read_series(pipeline, reader, arena, view, lead.stream->name, lead.series, &out->work, &c, err));
+	out->facts.is_thinned = c.between > 0;
 	if (c.between && c.spans / c.between > 0)
 		out->facts.stride = c.spans / c.between;
 	else /* before steps of one time are joined: how many were sent at once says nothing of the training */

@@ -155,25 +155,43 @@ static enum status draw_all(struct pipeline *pipeline, struct store_reader *read
 	return OK;
 }
 
-enum status chart_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, const struct chart_query *asked, struct chart *out, struct error *err)
+static enum status read_links(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct run_link *links, size_t count, size_t at, const struct chart_query *asked, struct chart *out,
+	struct error *err)
 {
-	struct run_link *links;
-	size_t count, at;
-
-	*out = (struct chart){.bucket_width = 1};
-	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
-	count = leave_forks_out(links, count, at);
-	if (count > CHAIN_JOBS_MAX)
-		return error_set_field(err, ERR_SEMANTIC, "chain",
-			"the run of job '%.*s' has %zu jobs; at most %d are drawn", SPAN_ARGS(job), count,
-			CHAIN_JOBS_MAX);
 	struct piece *pieces = arena_alloc(arena, count * sizeof *pieces);
-	out->links = arena_alloc(arena, count * sizeof *out->links);
+
+	*out = (struct chart){.bucket_width = 1, .links = arena_alloc(arena, count * sizeof *out->links)};
 	if (!pieces || !out->links)
 		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		TRY(find_piece(pipeline, reader, arena, &links[i], i == at, asked, &pieces[i], err));
 	share(pieces, count, asked);
 	return draw_all(pipeline, reader, arena, pieces, count, out, err);
+}
+
+enum status chart_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *asked, struct chart *out, struct error *err)
+{
+	struct run_link *links;
+	size_t count, at;
+
+	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
+	count = leave_forks_out(links, count, at);
+	if (count > CHAIN_JOBS_MAX)
+		return error_set_field(err, ERR_SEMANTIC, "chain",
+			"the run of job '%.*s' has %zu jobs; at most %d are drawn", SPAN_ARGS(job), count,
+			CHAIN_JOBS_MAX);
+	return read_links(pipeline, reader, arena, links, count, at, asked, out, err);
+}
+
+enum status chart_read_chain_so_far(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *asked, struct chart *out, struct error *err)
+{
+	struct run_link *links;
+	size_t count, at;
+
+	TRY(store_read_run(reader, arena, job, &links, &count, &at, err));
+	size_t left_out = at < CHAIN_JOBS_MAX ? 0 : at + 1 - CHAIN_JOBS_MAX;
+	return read_links(pipeline, reader, arena, links + left_out, at + 1 - left_out, at - left_out, asked, out, err);
 }

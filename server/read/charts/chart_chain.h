@@ -11,3 +11,6 @@ struct pipeline;
 
 enum status chart_read_chain(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
+/* The same up to the job, without what goes on with it; of a run that is longer than a chart may be, the newest jobs. */
+enum status chart_read_chain_so_far(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	struct span job, const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;

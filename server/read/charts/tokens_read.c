@@ -5,11 +5,13 @@
 #include "model/metrics/stream_name.h"
 #include "read/charts/main_series.h"
 #include "read/charts/run_inputs.h"
+#include "read/charts/work_points.h"
 #include "read/view.h"
 #include "store/job_facts.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- which series ---- */
 
@@ -83,18 +85,43 @@ enum status tokens_read_meter(struct pipeline *pipeline, struct store_reader *re
 	return OK;
 }
 
-/* Points that were made again do not count: what they had consumed is consumed once more. */
-static void set_consumption(const struct tokens_meter *meter, struct tokens_consumed *out)
+static void set_steps(const struct job_view *view, const struct tokens_meter *meter, struct tokens_consumed *out)
 {
 	const struct series_view *series = meter->series;
 
+	out->first = (double)series->summary.first_step * meter->tokens_each;
+	out->last = (double)series->summary.last_step * meter->tokens_each;
+	out->step_tokens = meter->tokens_each;
+	out->step_metric = series->metric;
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (stream_view_find(&view->streams[i], series->metric) == series)
+			out->step_stream = view->streams[i].name;
+}
+
+/* The run's, as charts by tokens have it: what was consumed before a count began anew is not in the count. Steps go on. */
+static enum status set_consumption(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_view *view, struct tokens_meter *meter, struct tokens_consumed *out, struct error *err)
+{
+	const struct series_view *series = meter->series;
+	struct work_points points;
+
 	if (!series)
-		return;
-	const struct summary *sum = &series->summary;
-	out->first = (meter->is_by_step ? (double)sum->first_step : sum->min) * meter->tokens_each;
-	out->last = (meter->is_by_step ? (double)sum->last_step : counted_of(sum)) * meter->tokens_each;
+		return OK;
 	out->first_ms = series->min_ms;
-	out->last_ms = sum->last_ts_ms;
+	out->last_ms = series->summary.last_ts_ms;
+	if (meter->is_by_step) {
+		set_steps(view, meter, out);
+		return OK;
+	}
+	const struct work_count by = {.metric = series->metric, .tokens_each = meter->tokens_each};
+	TRY(work_points_read(pipeline, reader, arena, view->row.name, &by, WORK_OF_RUN_SO_FAR, &points, err));
+	out->first = points.own_first;
+	out->last = points.count ? points.tokens[points.count - 1] : NAN;
+	size_t length = strlen(meter->from);
+	if (points.before > 0)
+		snprintf(meter->from + length, sizeof meter->from - length, " + %.17g before it began anew",
+			points.before);
+	return OK;
 }
 
 static struct span keep(struct arena *arena, const char *text)
@@ -136,7 +163,7 @@ enum status tokens_read(struct pipeline *pipeline, struct store_reader *reader, 
 	TRY(view_read_job(pipeline, reader, arena, job->name, SPAN(""), SPAN(""), VIEW_SERIES, &view, err));
 	TRY(tokens_read_meter(pipeline, reader, arena, &view, &inputs, &meter, err));
 	TRY(find_budget(reader, arena, job->job_id, inputs, out, err));
-	set_consumption(&meter, out);
+	TRY(set_consumption(pipeline, reader, arena, &view, &meter, out, err));
 	out->from = keep(arena, meter.from);
 	out->not_understood = keep(arena, inputs->not_understood);
 	return out->budget_from.ptr && out->from.ptr && out->not_understood.ptr ? OK : error_no_memory(err);

@@ -17,6 +17,8 @@ struct tokens_consumed {
 	int64_t first_ms, last_ms; /* log times of these */
 	struct span budget_from, from; /* "": as above */
 	struct span not_understood; /* keys of settings that cannot be read, one a line */
+	double step_tokens; /* steps are counted, of so many each, those of this series; 0: a metric counts */
+	struct span step_metric, step_stream;
 };
 
 /* The series that tells of it, and how many tokens one of its units is. */

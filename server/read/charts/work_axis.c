@@ -12,7 +12,6 @@
 
 #include <math.h>
 
-enum { BUCKETS = 2000 };
 enum { RANK_NONE, RANK_MAYBE, RANK_DERIVED, RANK_OWN };
 
 static const double FLOPS_EACH = 6; /* a parameter and token, forward and backward: Kaplan et al., arXiv 2001.08361 */
@@ -55,9 +54,10 @@ static const struct series_view *find_own(const struct job_view *view, unsigned 
 	for (size_t i = 0; i < view->stream_count; i++)
 		for (size_t j = 0; !stream_is_system(view->streams[i].name) && j < view->streams[i].series_count; j++) {
 			const struct series_view *series = &view->streams[i].series[j];
-			if (rank_of(series) <= *rank)
+			unsigned one = rank_of(series);
+			if (!one || one < *rank || (one == *rank && series->summary.max <= best->summary.max))
 				continue;
-			*rank = rank_of(series);
+			*rank = one;
 			best = series;
 		}
 	return best;
@@ -93,62 +93,13 @@ enum status work_count_read(struct pipeline *pipeline, struct store_reader *read
 
 /* ---- its points ---- */
 
-struct filling {
-	struct work_axis *axis;
-	const struct work_count *by;
-	double before; /* counted by what came before this attempt and job */
-	double highest; /* of this one */
-	uint32_t attempt;
-};
-
-static void take_bucket(struct filling *filling, const struct bucket *bucket, bool is_other_job)
-{
-	struct work_axis *axis = filling->axis;
-	bool is_other = axis->count && (is_other_job || bucket->attempt > filling->attempt);
-	double counted = (filling->by->is_by_step ? (double)bucket->max_x : bucket->max) * filling->by->tokens_each;
-
-	if (!bucket->count)
-		return;
-	if (is_other && counted < filling->highest) {
-		filling->before = axis->tokens[axis->count - 1];
-		filling->highest = 0;
-	}
-	filling->attempt = bucket->attempt;
-	double tokens = filling->before + counted;
-	if (axis->count &&
-		(tokens <= axis->tokens[axis->count - 1] || (double)bucket->max_x <= axis->steps[axis->count - 1]))
-		return;
-	filling->highest = counted;
-	axis->steps[axis->count] = (double)bucket->max_x;
-	axis->tokens[axis->count++] = tokens;
-}
-
-static enum status fill(struct work_axis *axis, struct arena *arena, const struct work_count *by,
-	const struct chart *chart, struct error *err)
-{
-	struct filling filling = {.axis = axis, .by = by};
-	size_t link = 0, link_end = chart->link_count ? chart->links[0].buckets : chart->count;
-
-	axis->steps = arena_alloc(arena, (chart->count + 1) * sizeof *axis->steps);
-	axis->tokens = arena_alloc(arena, (chart->count + 1) * sizeof *axis->tokens);
-	if (!axis->steps || !axis->tokens)
-		return error_no_memory(err);
-	for (size_t i = 0; i < chart->count; i++) {
-		bool is_other_job = false;
-		for (; i >= link_end && link + 1 < chart->link_count; is_other_job = true)
-			link_end += chart->links[++link].buckets;
-		take_bucket(&filling, &chart->buckets[i], is_other_job);
-	}
-	return OK;
-}
-
 static enum status read_count(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	struct span job, bool is_chain, struct work_axis *out, struct error *err)
 {
 	AUTO(arena) scratch = arena_new();
+	struct work_points points;
 	struct work_count by;
 	struct job_view view;
-	struct chart chart;
 
 	if (!scratch)
 		return error_no_memory(err);
@@ -157,17 +108,13 @@ static enum status read_count(struct pipeline *pipeline, struct store_reader *re
 	out->tokens_from = arena_copy(arena, by.from);
 	if (!out->tokens_from.ptr)
 		return error_no_memory(err);
-	struct chart_query query = {.metric = by.metric,
-		.stream = SPAN(""),
-		.axis = AXIS_STEP,
-		.from = INT64_MIN,
-		.to = INT64_MAX,
-		.buckets = BUCKETS,
-		.attempts = ATTEMPTS_LIVE};
-	if (!query.metric.len)
+	if (!by.metric.len)
 		return OK;
-	TRY((is_chain ? chart_read_chain : chart_read)(pipeline, reader, scratch, job, &query, &chart, err));
-	return fill(out, arena, &by, &chart, err);
+	TRY(work_points_read(pipeline, reader, arena, job, &by, is_chain ? WORK_OF_RUN : WORK_OF_JOB, &points, err));
+	out->steps = points.steps;
+	out->tokens = points.tokens;
+	out->count = points.count;
+	return OK;
 }
 
 /* ---- what a token is ---- */

@@ -1,17 +1,16 @@
 /*
  * Job: the axes of work: how many tokens a job had been trained on at each step, by its own count of them, and how many FLOPs these took.
  *      Between two points of the count, and beyond the last two, it is taken to go on evenly (the page does the same with these points:
- *      lib/chart/xalong.ts); where it falls, the highest so far holds. A count that is lower in a later attempt, or in the next job
- *      of a run, began anew: what was counted before is added.
+ *      lib/chart/xalong.ts).
  * Ownership: in the arena. Threads: any.
  */
 #pragma once
 
 #include "read/charts/chart_query.h"
+#include "read/charts/work_points.h"
 #include "store/store.h"
 
 struct chart;
-struct inputs;
 struct job_view;
 struct pipeline;
 
@@ -27,14 +26,6 @@ struct work_axis {
 bool chart_axis_is_work(enum chart_axis axis);
 #define WORK_FLOPS_FORMULA "6 * parameters * tokens"
 
-/* What counts a job's tokens: its own metric, else what tokens_read.h goes by, which may need what an earlier job of its run states. */
-struct work_count {
-	struct span metric; /* "": none does */
-	double tokens_each; /* one of its units is so many */
-	bool is_by_step; /* its steps are counted, not its values */
-	struct span
-		from; /* "derived:tokens", "consumed_samples * sequence_length (seq_length, HyperParameters of run-1)" */
-};
 enum status work_count_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_view *view, struct work_count *out, struct error *err) MUST_CHECK;
 /* Why there are none. */
