@@ -299,6 +299,14 @@ static void watch_far(struct throughput *state, uint64_t ordinal, const struct p
 		blocks_keep(&state->far, far);
 }
 
+/* What was nearly usual before a fall is no part of it, though a dip long before may have left a sum. */
+static bool falls_here(const struct throughput *state, double median, double usual, double gap)
+{
+	double before = (double)state->recent[(state->seen - 2) % THROUGHPUT_RECENT], bar = usual - gap / 2;
+
+	return median < usual - gap && before > bar && state->low.total > state->low.length * bar;
+}
+
 static void watch(struct throughput *state, uint64_t ordinal, const struct point *point, double median,
 	const struct report_to *to)
 {
@@ -314,6 +322,8 @@ static void watch(struct throughput *state, uint64_t ordinal, const struct point
 	bool is_high = is_known && median > usual + fmax(gap, 0.1 * usual);
 	struct slow_run fresh = {.step = state->blocks.first_step, .ms = point->ts_ms, .known = state->known};
 
+	if (is_known && falls_here(state, median, usual, gap))
+		state->low.step = fresh.step;
 	bool is_low = is_known && sum_low(&state->low, &fresh, median, usual, spread, least_share);
 	if (is_high && state->high_run == 0) {
 		state->high_step = state->blocks.first_step;

@@ -65,6 +65,25 @@ def test_workers_that_print_no_loss_are_watched(server):
     wait_until(lambda: {(row["job"], row["stream"]) for row in stragglers(server)} == {(job, SLOW) for job in FORMS}, what="a straggler in each job")
 
 
+def test_what_a_tracker_tells_of_one_stream_hides_no_straggler(server):
+    """Of one of five the step time, or tokens/s, comes as points as well, before the lines that say it of all."""
+    told = {"by-time": ("step_time", "step {step} step_time: {time:.4f} s", "train:step_time"),
+        "by-another-name": ("train/step_time", "step {step} step_time: {time:.4f} s", "train:step_time"),
+        "by-speed": ("tokens_per_second", "step {step} throughput: {speed:.2f} tokens/s", "train:throughput"),
+        "by-both": ("step_time", "step {step} throughput: {speed:.2f} tokens/s", "train:throughput")}
+    steps = list(range(400))
+    times = {stream: [(1.5 if stream == SLOW and step >= 200 else 1.2) * (1 + step * 7919 % 100 / 10000) for step in steps] for stream in STREAMS}
+    for job, (name, text, _) in told.items():
+        values = [4000 / time if name == "tokens_per_second" else time for time in times[STREAMS[0]]]
+        assert server.post(f"/api/v1/points?job={job}", json={"series": [{"metric": name, "stream": STREAMS[0], "step": steps,
+            "ts_ms": [1_780_000_000_000 + 1200 * step for step in steps], "value": values}]}).status == 200
+        server.wait_for_points(job, name, 400, STREAMS[0])
+        for stream in STREAMS:
+            server.send(job, [text.format(step=step, time=time, speed=4000 / time) for step, time in enumerate(times[stream])], stream)
+    wait_until(lambda: {(row["job"], row["stream"], row["metric"]) for row in stragglers(server)}
+        == {(job, SLOW, metric) for job, (_, _, metric) in told.items()}, what="a straggler in each job")
+
+
 def curve(number):
     """Step times a little apart, so that there is a spread; algo-3 is a fifth slower from step 400 on."""
     return [(1.44 if number == 3 and step >= 400 else 1.2) * (1 + 0.002 * (step * 7 % 5) + 0.001 * number) for step in range(800)]

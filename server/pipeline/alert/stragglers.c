@@ -40,38 +40,11 @@ enum status stragglers_note(struct stream_state *stream, struct series_state *se
 	return OK;
 }
 
-/* What one series noted, taken out of it. */
-struct noted {
-	struct pace *paces;
-	size_t count;
-};
-
 static void drop_noted(struct series_state *series)
 {
 	mem_free(series->paces);
 	series->paces = NULL;
 	series->pace_count = series->pace_cap = 0;
-}
-
-/* A step time is better than a throughput; else what is compared already stays. */
-static struct series_state *better(const struct stragglers *now, struct series_state *best, struct series_state *series)
-{
-	bool is_compared = now && strcmp(now->metric, series->metric) == 0;
-
-	if (!best || series->role != best->role)
-		return !best || series->role == ROLE_STEP_TIME ? series : best;
-	return is_compared ? series : best;
-}
-
-/* Under the stream's lock: the series whose pace would be compared, of those that noted some. */
-static struct series_state *find_noted(const struct stragglers *now, struct stream_state *stream)
-{
-	struct series_state *best = NULL;
-
-	for (size_t i = 0; stream->has_paces && i < stream->series_count; i++)
-		if (stream->series[i]->pace_count)
-			best = better(now, best, stream->series[i]);
-	return best;
 }
 
 static void drop_all_noted(struct job_state *job)
@@ -87,6 +60,29 @@ static void drop_all_noted(struct job_state *job)
 	}
 }
 
+static struct pace_metric *find_metric(const struct stragglers *stragglers, const char *name)
+{
+	for (size_t i = 0; i < stragglers->count; i++)
+		if (strcmp(stragglers->metrics[i].name, name) == 0)
+			return &stragglers->metrics[i];
+	return NULL;
+}
+
+/* *metric: until the next one is added. */
+static enum status add_metric(
+	struct stragglers *stragglers, struct span name, struct pace_metric **metric, struct error *err)
+{
+	AUTO(pace_watch) watch = pace_watch_new();
+	AUTO_MEM char *copy = mem_copy_bytes(name.ptr, name.len);
+
+	if (!watch || !copy ||
+		!mem_grow((void **)&stragglers->metrics, stragglers->count, &stragglers->cap, sizeof **metric))
+		return error_no_memory(err);
+	*metric = &stragglers->metrics[stragglers->count++];
+	**metric = (struct pace_metric){.name = TAKE(copy), .watch = TAKE(watch)};
+	return OK;
+}
+
 /* After a start: what is open already. */
 static enum status take_up(
 	struct stragglers *stragglers, struct store_reader *reader, struct job_state *job, struct error *err)
@@ -99,6 +95,7 @@ static enum status take_up(
 		.limit = 1};
 	struct incident_row *rows;
 	struct stream_state *stream;
+	struct pace_metric *metric;
 	struct span cursor;
 	size_t count;
 
@@ -107,86 +104,94 @@ static enum status take_up(
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
 	for (size_t i = 0; count && (stream = job_stream_at(job, i)); i++)
 		if (stream->stream_id == rows[0].series_id >> SERIES_BITS) {
-			stragglers->incident = rows[0].incident;
-			pace_watch_resume(stragglers->watch, i, rows[0].incident.opened_step);
+			TRY(add_metric(stragglers, rows[0].metric, &metric, err));
+			metric->incident = rows[0].incident;
+			metric->lane = i;
+			metric->is_open = true;
+			pace_watch_resume(metric->watch, i, rows[0].incident.opened_step);
 		}
 	return OK;
 }
 
-static enum status begin(
-	struct job_state *job, struct store_reader *reader, const char *metric, enum role role, struct error *err)
+static enum status begin(struct job_state *job, struct store_reader *reader, struct error *err)
 {
 	AUTO(stragglers) stragglers = mem_zeroed(sizeof *stragglers);
 
-	if (!stragglers || !(stragglers->metric = mem_copy_string(metric)) || !(stragglers->watch = pace_watch_new()))
+	if (!stragglers)
 		return error_no_memory(err);
-	stragglers->role = role;
 	TRY(take_up(stragglers, reader, job, err));
-	stragglers_free(job->stragglers);
 	job->stragglers = TAKE(stragglers);
 	if (!job->paced_since_ms)
 		job->paced_since_ms = clock_mono_ms();
 	return OK;
 }
 
-/* *metric: the one to begin with, to be freed; NULL: what is compared stays, or nothing was noted. */
-static enum status find_metric(struct job_state *job, char **metric, enum role *role, struct error *err)
+static bool has_noted(struct job_state *job)
+{
+	struct stream_state *stream;
+	bool has = false;
+
+	for (size_t i = 0; !has && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		has = stream->has_paces;
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	return has;
+}
+
+/* Under the lock of the series' stream. */
+static enum status fetch_series(
+	struct stragglers *stragglers, size_t lane, const struct series_state *series, struct error *err)
+{
+	struct pace_metric *metric = find_metric(stragglers, series->metric);
+	bool fits = true;
+
+	if (!metric && stragglers->count == PACE_METRICS_MAX)
+		return OK;
+	if (!metric)
+		TRY(add_metric(stragglers, span_from(series->metric), &metric, err));
+	metric->role = series->role;
+	for (size_t i = 0; fits && i < series->pace_count; i++)
+		fits = pace_watch_add(metric->watch, lane, &series->paces[i]);
+	return fits ? OK : error_no_memory(err);
+}
+
+static enum status fetch(struct job_state *job, struct error *err)
 {
 	struct stream_state *stream;
 	enum status status = OK;
 
-	*metric = NULL;
-	for (size_t i = 0; status == OK && !*metric && (stream = job_stream_at(job, i)); i++) {
+	for (size_t i = 0; status == OK && (stream = job_stream_at(job, i)); i++) {
 		pthread_mutex_lock(&stream->mutex);
-		const struct series_state *series = find_noted(job->stragglers, stream);
-		bool is_new = series && (!job->stragglers || (series->role == ROLE_STEP_TIME &&
-								     job->stragglers->role != ROLE_STEP_TIME));
-		if (is_new) {
-			*role = series->role;
-			*metric = mem_copy_string(series->metric);
-			status = *metric ? OK : error_no_memory(err);
+		for (size_t j = 0; stream->has_paces && j < stream->series_count; j++) {
+			if (status == OK && stream->series[j]->pace_count)
+				status = fetch_series(job->stragglers, i, stream->series[j], err);
+			drop_noted(stream->series[j]);
 		}
+		stream->has_paces = false;
 		pthread_mutex_unlock(&stream->mutex);
 	}
 	return status;
 }
 
-static struct noted take_noted(const struct stragglers *stragglers, struct stream_state *stream)
-{
-	struct noted noted = {0};
-
-	pthread_mutex_lock(&stream->mutex);
-	for (size_t i = 0; stream->has_paces && i < stream->series_count; i++) {
-		struct series_state *series = stream->series[i];
-		if (!series->paces)
-			continue;
-		if (strcmp(series->metric, stragglers->metric) == 0) {
-			noted = (struct noted){series->paces, series->pace_count};
-			series->paces = NULL;
-		}
-		drop_noted(series);
-	}
-	stream->has_paces = false;
-	pthread_mutex_unlock(&stream->mutex);
-	return noted;
-}
-
 struct looking {
 	struct pipeline *pipeline;
 	struct job_state *job;
+	struct pace_metric *metric;
 	enum status status;
 	struct error *err;
 };
 
-static enum status hand_over(struct looking *looking, struct stream_state *stream, struct incident *incident)
+static enum status hand_over(struct looking *looking, struct pace_metric *metric)
 {
-	const struct stragglers *stragglers = looking->job->stragglers;
+	struct stream_state *stream = job_stream_at(looking->job, metric->lane);
+	struct incident *incident = &metric->incident;
 	enum status status = OK;
 
 	pthread_mutex_lock(&stream->mutex);
 	incident->is_historic = incident->opened_ms < stream->last_arrival_ms - HISTORIC_MS;
 	for (size_t i = 0; i < stream->series_count; i++)
-		if (strcmp(stream->series[i]->metric, stragglers->metric) == 0)
+		if (strcmp(stream->series[i]->metric, metric->name) == 0)
 			status = incidents_hand_over(
 				looking->pipeline, stream, stream->series[i], incident, looking->err);
 	pthread_mutex_unlock(&stream->mutex);
@@ -207,9 +212,9 @@ static struct straggler as_printed(const struct straggler *found, enum role role
 static void report(void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *rates)
 {
 	struct looking *looking = context;
-	struct straggler found = as_printed(rates, looking->job->stragglers->role);
-	struct stream_state *stream = job_stream_at(looking->job, lane);
-	struct incident *incident = &looking->job->stragglers->incident;
+	struct pace_metric *metric = looking->metric;
+	struct straggler found = as_printed(rates, metric->role);
+	struct incident *incident = &metric->incident;
 
 	if (looking->status != OK)
 		return;
@@ -230,29 +235,41 @@ static void report(void *context, bool is_slow, size_t lane, const struct pace *
 	incident->state = is_slow ? INCIDENT_OPEN : INCIDENT_RECOVERED;
 	incident->last_step = pace->step;
 	incident->closed_ms = is_slow ? 0 : pace->ts_ms;
-	looking->status = hand_over(looking, stream, incident);
+	metric->lane = lane;
+	metric->is_open = is_slow;
+	if (metric == &looking->job->stragglers->metrics[looking->job->stragglers->leader])
+		looking->status = hand_over(looking, metric);
 }
 
-static enum status fetch(struct job_state *job, struct error *err)
+/* More streams have it: a tracker often tells the step time of one rank alone. Of as many, a step time is better. */
+static bool leads(const struct pace_metric *one, const struct pace_metric *other)
 {
-	struct stream_state *stream;
-	bool fits = true;
+	size_t streams = pace_watch_count(one->watch), of_other = pace_watch_count(other->watch);
 
-	for (size_t i = 0; fits && (stream = job_stream_at(job, i)); i++) {
-		struct noted noted = take_noted(job->stragglers, stream);
-		for (size_t j = 0; fits && j < noted.count; j++)
-			fits = pace_watch_add(job->stragglers->watch, i, &noted.paces[j]);
-		mem_free(noted.paces);
-	}
-	return fits ? OK : error_no_memory(err);
+	if (streams != of_other)
+		return streams > of_other;
+	return one->role == ROLE_STEP_TIME && other->role != ROLE_STEP_TIME;
+}
+
+/* One metric leads until what it said has ended. */
+static enum status choose_leader(struct looking *looking)
+{
+	struct stragglers *stragglers = looking->job->stragglers;
+	struct pace_metric *leader = &stragglers->metrics[stragglers->leader];
+
+	if (leader->is_open)
+		return OK;
+	for (size_t i = 0; i < stragglers->count; i++)
+		if (leads(&stragglers->metrics[i], leader))
+			leader = &stragglers->metrics[i];
+	stragglers->leader = (size_t)(leader - stragglers->metrics);
+	return leader->is_open ? hand_over(looking, leader) : OK;
 }
 
 static enum status look_at(
 	struct pipeline *pipeline, struct store_reader *reader, struct job_state *job, struct error *err)
 {
-	struct looking looking = {pipeline, job, OK, err};
-	AUTO_MEM char *metric = NULL;
-	enum role role = ROLE_OTHER;
+	struct looking looking = {pipeline, job, NULL, OK, err};
 	bool has_many = job_stream_at(job, STRAGGLER_STREAMS_MIN - 1) != NULL;
 
 	if (!has_many && job->paced_since_ms && clock_mono_ms() - job->paced_since_ms > FEW_STREAMS_MS) {
@@ -261,13 +278,17 @@ static enum status look_at(
 		drop_all_noted(job);
 		return OK;
 	}
-	TRY(find_metric(job, &metric, &role, err));
-	if (metric)
-		TRY(begin(job, reader, metric, role, err));
+	if (!job->stragglers && has_noted(job))
+		TRY(begin(job, reader, err));
 	if (!job->stragglers)
 		return OK;
 	TRY(fetch(job, err));
-	pace_watch_look(job->stragglers->watch, report, &looking);
+	if (job->stragglers->count)
+		TRY(choose_leader(&looking));
+	for (size_t i = 0; looking.status == OK && i < job->stragglers->count; i++) {
+		looking.metric = &job->stragglers->metrics[i];
+		pace_watch_look(looking.metric->watch, report, &looking);
+	}
 	return looking.status;
 }
 

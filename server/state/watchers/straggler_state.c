@@ -4,7 +4,10 @@ void stragglers_free(struct stragglers *stragglers)
 {
 	if (!stragglers)
 		return;
-	pace_watch_free(stragglers->watch);
-	mem_free(stragglers->metric);
+	for (size_t i = 0; i < stragglers->count; i++) {
+		pace_watch_free(stragglers->metrics[i].watch);
+		mem_free(stragglers->metrics[i].name);
+	}
+	mem_free(stragglers->metrics);
 	mem_free(stragglers);
 }

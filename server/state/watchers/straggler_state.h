@@ -9,11 +9,22 @@
 #include "model/incident.h"
 #include "model/metrics/metric.h"
 
-struct stragglers {
-	struct pace_watch *watch;
-	char *metric; /* whose pace is compared: a step time, else a throughput */
+enum { PACE_METRICS_MAX = 32 }; /* of a job; those that come later are not compared */
+
+/* A metric by which streams tell their pace: all are compared, and what comes of it is said of one alone. */
+struct pace_metric {
+	char *name;
 	enum role role;
+	struct pace_watch *watch;
 	struct incident incident; /* the last that opened */
+	size_t lane; /* of it */
+	bool is_open; /* the incident */
+};
+
+struct stragglers {
+	struct pace_metric *metrics;
+	size_t count, cap;
+	size_t leader; /* the one of them that is said */
 };
 
 void stragglers_free(struct stragglers *stragglers);

@@ -1,6 +1,8 @@
 /* Rates that change: what is told, when, and what is not. */
 #include "series.h"
 
+#include "detect/blocks.h"
+
 /* Ten slow steps to begin with; each hundredth point is a checkpoint's. */
 static void feed_rate(struct series *series, double rate, int count)
 {
@@ -53,6 +55,23 @@ TEST(throughput_that_falls_is_a_mark_and_is_told_once_it_stays)
 	CHECK_INT(s.count, before + 2);
 	check_report(&s, before, INCIDENT_OPENED, INCIDENT_THROUGHPUT_CHANGE, SEVERITY_INFO);
 	check_report(&s, before + 1, INCIDENT_CLOSED, INCIDENT_THROUGHPUT_CHANGE, SEVERITY_INFO);
+}
+
+/* Two medians a little lower, and a dozen that are nearly usual: the sum of them had not gone when the rate fell. */
+TEST(a_drop_begins_where_the_rate_fell_and_not_at_a_dip_long_before)
+{
+	AUTO_DONE(series) s = series_of(ROLE_THROUGHPUT);
+
+	feed_level(&s, 2, 0.02, 800);
+	for (int i = 0; i < 16; i++)
+		feed(&s, 1.94);
+	for (int i = 0; i < 13 * BLOCK_POINTS; i++)
+		feed(&s, 1.984);
+	int64_t fell = s.step;
+	feed_level(&s, 1.55, 0.02, 8 * BLOCK_POINTS);
+	CHECK_INT(s.count, 1);
+	check_report(&s, 0, INCIDENT_OPENED, INCIDENT_THROUGHPUT_DROP, SEVERITY_INFO);
+	CHECK_INT(report_at(&s, 0)->incident.first_step, fell);
 }
 
 TEST(where_a_line_stands_for_long_a_quarter_of_an_hour_is_enough)
