@@ -272,8 +272,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		TRY(consume_derived(pipeline, stream, arrival_ms, err));
 	bool has_moved = extractor_take_move(stream->extractor);
 	if (!consume_revised(stream) && (has_moved || extractor_attempt(stream->extractor) != attempt_before))
-		for (size_t i = 0; i < stream->series_count; i++)
-			consume_rebuild_summary(stream, stream->series[i]);
+		consume_opened(stream, extractor_opened_ms(stream->extractor));
 	if (!stream->said)
 		atomic_fetch_add(&pipeline->figures.points, found->count);
 	return OK;
