@@ -66,8 +66,12 @@ static void take_report(void *context, enum incident_change change, const struct
 	struct report_context *report = context;
 	struct incident said = *incident;
 
-	if (change == INCIDENT_OPENED && said.kind == INCIDENT_NON_FINITE)
+	if (change == INCIDENT_OPENED && said.kind == INCIDENT_NON_FINITE && report->number_ms) {
+		struct series_state *series = report->series;
 		said.number_ms = report->number_ms;
+		told_metrics_note_number(
+			&report->stream->job->told, span_from(series->metric), series->role, said.number_ms);
+	}
 	if (report->status != OK || (said.is_again && report->stream->said))
 		return;
 	said.is_historic = report->stream->said || said.opened_ms < report->arrival_ms - HISTORIC_MS;
