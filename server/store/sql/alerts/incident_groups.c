@@ -153,15 +153,16 @@ enum status store_read_twins(struct store_reader *reader, struct arena *arena, u
 		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
 		" AND i.kind = ?4 AND i.rule_id = ?5 AND i.metric <> ?6 AND i.series_id <> 0"
-		" AND " SQL_TRUTH("i.line = -1") " <> ?7 AND (i.opened_step = ?8 OR i.opened_ordinal = ?9"
-						 " OR (?11 > 0 AND i.opened_ms > ?11 AND i.opened_ms <= ?12))"
-						 " ORDER BY i.incident_id DESC LIMIT 16",
+		" AND " SQL_TRUTH(
+			"i.line = -1") " <> ?7 AND (i.opened_step = ?8 OR i.first_step = ?13 OR i.opened_ordinal = ?9"
+				       " OR (?11 > 0 AND i.opened_ms > ?11 AND i.opened_ms <= ?12))"
+				       " ORDER BY i.incident_id DESC LIMIT 16",
 		err));
 	bind_member(&s, group_id, row);
 	bind_numbers(&s, row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);
 	bind_numbers(&s, row->incident.line == NO_LINE, row->incident.opened_step, row->incident.opened_ordinal,
-		row->series_id, times.after_ms, times.until_ms);
+		row->series_id, times.after_ms, times.until_ms, row->incident.first_step);
 	return rows_read(&s, arena, ROWS(fields, struct incident_twin), out, count, err);
 }
 
