@@ -59,7 +59,9 @@ uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts
 
 int64_t extractor_opened_ms(const struct extractor *extractor)
 {
-	return extractor->sent.opened_ms;
+	const struct sent_steps *sent = &extractor->sent;
+
+	return sent->opened == extractor_attempt(extractor) ? sent->opened_ms : INT64_MAX;
 }
 
 enum status extractor_keep_sent(struct extractor *extractor, const struct extractor *before, struct error *err)

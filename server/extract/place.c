@@ -72,7 +72,7 @@ static enum status place(struct run *run, struct found *found, struct error *err
 	size_t before = extractor->attempts.start_count;
 	TRY(attempts_place(&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err));
 	if (extractor->attempts.start_count > before)
-		extractor->sent.lines_ms = raw.ts_ms;
+		sent_see_lines(&extractor->sent, &extractor->attempts, raw.ts_ms);
 	return OK;
 }
 

@@ -235,6 +235,18 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 	return OK;
 }
 
+void sent_see_lines(struct sent_steps *sent, const struct attempts *attempts, int64_t ms)
+{
+	int64_t start = attempts->starts[attempts->start_count - 1];
+
+	sent->lines_ms = ms;
+	if (!sent->fallen.is_there || is_leap(sent, sent->fallen.highest, start) ||
+		is_leap(sent, start, sent->fallen.step))
+		return;
+	sent->opened = current(attempts);
+	sent->opened_ms = sent->fallen.ms;
+}
+
 bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms)
 {
 	int64_t silent_ms = span_ms(sent->newest_ms, now_ms);

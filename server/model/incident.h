@@ -59,7 +59,7 @@ struct incident {
 	/* Open yet at a later point, whose step, time and value these are: news where the job had ended since; of a restart, where it was
 	 * taken back since. Not kept. */
 	bool is_again;
-	int64_t number_ms; /* of a NaN that was sent as a point: of the newest number before it; 0: not known. Not kept */
+	int64_t number_ms; /* of a NaN that was sent as a point: of the newest number before it; of a printed one: before the one that was sent last; 0: not known. Not kept */
 	/* evidence, as of the opening; docs/detection.md, "The evidence", says what it is of each kind */
 	double value; /* of the tripping point, or of the median of points that tripped it */
 	double expected; /* what was usual before */

@@ -100,7 +100,7 @@ struct incident_group {
 enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
 	struct incident_group *out, struct error *err) MUST_CHECK;
 /* Of the group and of the row's kind and rule, by another metric: of a line where the row is of no line, or the other way; at the same step, or
- * the value of the same number; or, of a NaN that was sent, printed since number_ms. Only those that others are shown in. */
+ * the value of the same number; or, of a NaN, sent and printed since number_ms. Only those that others are shown in. */
 struct incident_twin {
 	uint32_t incident_id;
 	struct span metric;

@@ -1,6 +1,7 @@
 """A tracker's run that ends under sm-ship while the training goes on (docs/metrics.md): what is printed behind that nobody else tells."""
 
 import json
+import random
 import time
 
 import pytest
@@ -236,6 +237,62 @@ def test_a_nan_that_both_tell_is_one_row(start):
         end_job(server, began_s + 40, job)
         wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body["TrainingJobStatus"] == "Completed", what="its end")
         assert (sorted(non_finite(server, job)), told(job)) == (rows_wanted, all_wanted), job
+
+
+@pytest.mark.parametrize("stream", ["algo-1", "console"])
+@pytest.mark.parametrize("is_told_first", [True, False])
+def test_a_nan_between_two_points_of_the_tracker_is_one_row_whichever_comes_first(start, is_told_first, stream):
+    """W&B's client posts its history before the console, where the same steps are lines."""
+    server = start()
+    began_ms = int(time.time()) * 1000 - 310_000
+    of = lambda job, query="": sorted((row["metric"], row["first_step"]) for row in server.get(f"/api/v1/incidents?kind=non_finite{query}").body["incidents"] if row["job"] == job)
+    at = lambda step: began_ms + 1000 * step
+
+    def tell_points(job, first, last, told_nan):
+        steps = range((first + 9) // 10 * 10, last + 1, 10)
+        series = {"metric": "loss", "step": list(steps), "ts_ms": [at(n) for n in steps], "value": ["NaN" if n in told_nan else 2.6 for n in steps]}
+        assert server.post(f"/api/v1/points?job={job}&stream=algo-1", json={"series": [series]}).status == 200
+        server.wait_for_extraction()
+
+    def print_lines(job, first, last, printed_nan):
+        lines = [json.dumps({"log": f"step {n}/600 | loss {'nan' if n in printed_nan else 2.6} | lr 3.0e-04", "time": (at(n) + 3) / 1000}) for n in range(first, last + 1)]
+        assert server.post(f"/api/v1/logs?job={job}&stream={stream}", "\n".join(lines), content_type="application/x-ndjson").status == 200
+        server.wait_for_extraction()
+    for job, told_nan, printed_nan in (("between", {210}, range(204, 217)), ("another", {210, 220}, range(196, 199)), ("later", {210}, [222])):
+        parts = [lambda *span: tell_points(job, *span, told_nan), lambda *span: print_lines(job, *span, printed_nan)]
+        for span in ((1, 190), (191, 230), (231, 300)):
+            for part in parts if is_told_first else reversed(parts):
+                part(*span)
+        both = [("loss", 210), ("train:loss", printed_nan[0])]
+        wait_until(lambda: of(job, "&all=true") == both, what=f"both of {job}: {of(job, '&all=true')}")
+        wanted = both if job != "between" else both[:1] if is_told_first else both[1:]
+        wait_until(lambda: of(job) == wanted, what=f"the rows of {job}: {of(job)}")
+
+
+@pytest.mark.parametrize("is_told_first", [True, False])
+def test_a_divergence_that_both_tell_is_one_row_though_one_is_sure_later(server, is_told_first):
+    """A loss that is printed with fewer digits, and told: where it began is the same step."""
+    began_ms, noise = int(time.time()) * 1000 - 65_000, random.Random(1)
+    values = {n: (2.2 + 3 / (1 + n / 60) + noise.gauss(0, 0.02)) * (2.2 if 303 <= n <= 332 else 1) for n in range(1, 601)}
+
+    def tell_points(first, last):
+        steps = list(range(first, last + 1))
+        series = {"metric": "loss", "step": steps, "ts_ms": [began_ms + 100 * n for n in steps], "value": [values[n] for n in steps]}
+        assert server.post("/api/v1/points?job=j&stream=algo-1", json={"series": [series]}).status == 200
+        server.wait_for_extraction()
+
+    def print_lines(first, last):
+        lines = [json.dumps({"log": f"step {n}/600 | loss {values[n]:.4f} | lr 3.0e-04", "time": (began_ms + 100 * n + 3) / 1000}) for n in range(first, last + 1)]
+        assert server.post("/api/v1/logs?job=j&stream=console", "\n".join(lines), content_type="application/x-ndjson").status == 200
+        server.wait_for_extraction()
+    for span in ((1, 200), (201, 300), (301, 320), (321, 600)):
+        for part in (tell_points, print_lines) if is_told_first else (print_lines, tell_points):
+            part(*span)
+    of = lambda query="": [(row["metric"], row["first_step"], row["opened_step"]) for row in server.get(f"/api/v1/incidents?kind=divergence{query}").body["incidents"]]
+    wait_until(lambda: len(of("&all=true")) == 2, what=f"both: {of('&all=true')}")
+    both = of("&all=true")
+    assert both[0][1] == both[1][1] and both[0][2] != both[1][2], both
+    assert len(of()) == 1, of()
 
 
 def test_a_kill_while_the_first_ones_wait_changes_nothing(server):

@@ -273,3 +273,45 @@ def test_points_that_go_on_are_not_hidden_by_a_counter_that_falls(server):
     server.restart()
     assert attempt_count(server, "j") == 1
     assert steps_of(server, "j", "train_loss", "live") == [0, 20, 39, 60, 79, 119]
+
+
+@pytest.mark.parametrize("first", ["call", "line"])
+@pytest.mark.parametrize("offset", [0, -1])
+def test_a_restart_begins_with_what_the_tracker_told_just_before_the_line(make_server, first, offset):
+    """A run that was killed, and goes on without a word: its call, and then the line of the same step."""
+    server = make_server("--goodput-every", "100ms")
+    run = Mlflow(server, "j")
+
+    def make(step, ms):
+        body = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(ms // 1000))}Z step {step}/100 | loss {3 - step / 100:.4f}\n"
+        parts = [lambda: run.send([(step + offset, ms, {"loss": 3 - step / 100, "lr": 0.1})]),
+            lambda: server.post(f"/api/v1/logs?job={quote(run.name)}&stream=algo-1", body)]
+        for part in parts if first == "call" else reversed(parts):
+            part()
+            server.wait_for_extraction()
+    for step in range(1, 21):
+        make(step, NOW + step * STEP_MS)
+    for step in range(11, 16):
+        make(step, NOW + (step + 30) * STEP_MS)
+    assert attempt_count(server, run.name) == 2
+    server.restart()
+    for step in range(16, 31):
+        make(step, NOW + (step + 30) * STEP_MS)
+    assert attempt_count(server, run.name) == 2
+    for metric in ("loss", "lr"):
+        assert steps_of(server, run.name, metric, 2) == list(range(11 + offset, 31 + offset)), metric
+        assert steps_of(server, run.name, metric, "live") == list(range(1 + offset, 31 + offset)), metric
+    wait_until(lambda: server.get(f"/api/v1/jobs/{quote(run.name)}/goodput").body["breaks"], what="the restart in the goodput")
+    (lost,) = server.get(f"/api/v1/jobs/{quote(run.name)}/goodput").body["breaks"]
+    assert (lost["step"], lost["from_step"], lost["lost_steps"]) == (20 + offset, 10 + offset, 10)
+
+
+def test_a_counter_that_falls_elsewhere_takes_no_points_of_who_is_behind(server):
+    run = Columns(server, "j")
+    run.send(rows(0, 100, NOW))
+    run.send(rows(60, 60, NOW + 101 * STEP_MS + 1))  # another process
+    body = lambda first, last, ms: "".join(f"{(ms + (step - first) * 1000) // 1000} step {step} tokens_per_second: 5{step}\n" for step in range(first, last + 1))
+    assert server.post("/api/v1/logs?job=j", body(1, 38, NOW) + body(3, 20, NOW + 103 * STEP_MS)).status == 200
+    server.wait_for_extraction()
+    assert attempt_count(server, "j") == 2
+    assert steps_of(server, "j", "loss", 2) == []

@@ -270,6 +270,16 @@ void incidents_publish(struct pipeline *pipeline, const struct incident_row *row
 		pipeline->options.deliveries_due(pipeline->options.context);
 }
 
+/* Whose points came first: the NaN that was told may be this one. Asked here, behind the writing of that. */
+static void find_number(struct said *said)
+{
+	struct incident *incident = &said->row.incident;
+
+	if (incident->kind == INCIDENT_NON_FINITE && incident->line != NO_LINE)
+		incident->number_ms =
+			told_metrics_number_ms(&said->stream->job->told, said->row.metric, said->series.role);
+}
+
 static enum status write_said(void *context, struct store_tx *tx, struct error *err)
 {
 	struct said *said = context;
@@ -282,6 +292,7 @@ static enum status write_said(void *context, struct store_tx *tx, struct error *
 	if (is_gone || is_old)
 		return OK;
 	TRY(store_have_series(tx, &said->series, err));
+	find_number(said);
 	return incidents_write(said->pipeline, tx, &said->row, span_from(said->stream->job->team), &said->told, err);
 }
 

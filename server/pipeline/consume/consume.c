@@ -66,8 +66,12 @@ static void take_report(void *context, enum incident_change change, const struct
 	struct report_context *report = context;
 	struct incident said = *incident;
 
-	if (change == INCIDENT_OPENED && said.kind == INCIDENT_NON_FINITE)
+	if (change == INCIDENT_OPENED && said.kind == INCIDENT_NON_FINITE && report->number_ms) {
+		struct series_state *series = report->series;
 		said.number_ms = report->number_ms;
+		told_metrics_note_number(
+			&report->stream->job->told, span_from(series->metric), series->role, said.number_ms);
+	}
 	if (report->status != OK || (said.is_again && report->stream->said))
 		return;
 	said.is_historic = report->stream->said || said.opened_ms < report->arrival_ms - HISTORIC_MS;
@@ -163,12 +167,6 @@ void consume_rebuild_summary(struct stream_state *stream, struct series_state *s
 	for (size_t i = 0; i < series->tail_count; i++)
 		if (!point_is_superseded(&series->tail[i], starts, count))
 			summary_add(&series->summary, &series->tail[i]);
-}
-
-static void rebuild_summaries(struct stream_state *stream)
-{
-	for (size_t i = 0; i < stream->series_count; i++)
-		consume_rebuild_summary(stream, stream->series[i]);
 }
 
 void consume_opened(struct stream_state *stream, int64_t since_ms)
@@ -277,7 +275,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	if (derive_has_step(stream->derive))
 		TRY(consume_derived(pipeline, stream, arrival_ms, err));
 	if (!consume_revised(stream) && extractor_attempt(stream->extractor) != attempt_before)
-		rebuild_summaries(stream);
+		consume_opened(stream, extractor_opened_ms(stream->extractor));
 	if (!stream->said)
 		atomic_fetch_add(&pipeline->figures.points, found->count);
 	return OK;
@@ -411,7 +409,7 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
 	if (extractor_take_move(stream->extractor)) /* whatever number of lines moved it */
-		rebuild_summaries(stream);
+		consume_opened(stream, extractor_opened_ms(stream->extractor));
 	if (control_may_pass(status)) { /* a replay will do better */
 		consume_hold_up(stream);
 		return status;

@@ -165,6 +165,31 @@ bool told_metrics_find(
 	return when->life == life;
 }
 
+void told_metrics_note_number(struct told_metrics *told, struct span metric, enum role role, int64_t number_ms)
+{
+	uint64_t hash = hash_of(metric);
+
+	pthread_mutex_lock(&told->mutex);
+	struct told_name *name = find(told, hash);
+	if (name)
+		name->number_ms = number_ms;
+	if (is_of_one(role, metric))
+		told->role_number_ms[role] = number_ms;
+	pthread_mutex_unlock(&told->mutex);
+}
+
+int64_t told_metrics_number_ms(struct told_metrics *told, struct span metric, enum role role)
+{
+	uint64_t hash = hash_of(metric);
+
+	pthread_mutex_lock(&told->mutex);
+	const struct told_name *name = find(told, hash);
+	int64_t by_role_ms = is_of_one(role, metric) ? told->role_number_ms[role] : 0;
+	int64_t number_ms = name && name->number_ms ? name->number_ms : by_role_ms;
+	pthread_mutex_unlock(&told->mutex);
+	return number_ms;
+}
+
 bool told_metrics_have(struct told_metrics *told, struct span metric, enum role role, unsigned life)
 {
 	struct told_when when;

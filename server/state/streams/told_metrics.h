@@ -21,12 +21,14 @@ struct told_when {
 struct told_name {
 	uint64_t hash; /* of what is compared of a name */
 	struct told_when when;
+	int64_t number_ms; /* of the newest number before its last NaN that opened an incident; 0: not known. Not kept */
 };
 
 struct told_metrics {
 	atomic_bool has_any;
 	pthread_mutex_t mutex; /* of the fields below */
 	struct told_when roles[ROLE_COUNT];
+	int64_t role_number_ms[ROLE_COUNT]; /* as of a name */
 	struct told_name *names;
 	size_t count, cap;
 };
@@ -49,5 +51,8 @@ bool told_metrics_have(struct told_metrics *told, struct span metric, enum role 
 /* The same; *when: of that life. */
 bool told_metrics_find(
 	struct told_metrics *told, struct span metric, enum role role, unsigned life, struct told_when *when);
+/* Of a NaN that was told: of the newest number before it. Nothing is known of a metric that was not told. */
+void told_metrics_note_number(struct told_metrics *told, struct span metric, enum role role, int64_t number_ms);
+int64_t told_metrics_number_ms(struct told_metrics *told, struct span metric, enum role role);
 /* Two metrics of a job are one by what is said above; the roles are those that their series have. */
 bool told_metrics_are_one(struct span a, enum role role_of_a, struct span b, enum role role_of_b);

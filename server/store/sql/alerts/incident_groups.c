@@ -122,6 +122,22 @@ enum status store_look_in_group(struct store_reader *reader, uint32_t group_id, 
 
 enum { CALLED_WITHIN_MS = 10 * 1000 }; /* of its print the tracker, or the other way round */
 
+/* When the same NaN may be: what was printed is behind the number that was told last, and not long behind the NaN that was told. */
+struct twin_times {
+	int64_t after_ms, until_ms; /* 0: never */
+};
+
+static struct twin_times twin_times(const struct incident *incident)
+{
+	int64_t number_ms = incident->number_ms, earliest_ms = incident->opened_ms - CALLED_WITHIN_MS - 1;
+
+	if (incident->line == NO_LINE)
+		return (struct twin_times){number_ms, incident->opened_ms + CALLED_WITHIN_MS};
+	if (number_ms >= incident->opened_ms)
+		return (struct twin_times){0};
+	return (struct twin_times){number_ms && earliest_ms > number_ms ? earliest_ms : number_ms, INT64_MAX};
+}
+
 enum status store_read_twins(struct store_reader *reader, struct arena *arena, uint32_t group_id,
 	const struct incident_row *row, struct incident_twin **out, size_t *count, struct error *err)
 {
@@ -130,21 +146,23 @@ enum status store_read_twins(struct store_reader *reader, struct arena *arena, u
 		FIELD(struct incident_twin, metric), FIELD(struct incident_twin, role),
 		FIELD(struct incident_twin, row_role)};
 
+	struct twin_times times = twin_times(&row->incident);
 	TRY(statement_open(&s, reader,
 		"SELECT i.incident_id, i.metric, coalesce(s.role, 0), coalesce((SELECT role FROM series WHERE job_id = ?1"
 		" AND series_id = ?10), 0) FROM incidents AS i"
 		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
 		" AND i.kind = ?4 AND i.rule_id = ?5 AND i.metric <> ?6 AND i.series_id <> 0"
-		" AND " SQL_TRUTH("i.line = -1") " <> ?7 AND (i.opened_step = ?8 OR i.opened_ordinal = ?9"
-						 " OR (?11 > 0 AND i.opened_ms > ?11 AND i.opened_ms <= ?12))"
-						 " ORDER BY i.incident_id DESC LIMIT 16",
+		" AND " SQL_TRUTH(
+			"i.line = -1") " <> ?7 AND (i.opened_step = ?8 OR i.first_step = ?13 OR i.opened_ordinal = ?9"
+				       " OR (?11 > 0 AND i.opened_ms > ?11 AND i.opened_ms <= ?12))"
+				       " ORDER BY i.incident_id DESC LIMIT 16",
 		err));
 	bind_member(&s, group_id, row);
 	bind_numbers(&s, row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);
 	bind_numbers(&s, row->incident.line == NO_LINE, row->incident.opened_step, row->incident.opened_ordinal,
-		row->series_id, row->incident.number_ms, row->incident.opened_ms + CALLED_WITHIN_MS);
+		row->series_id, times.after_ms, times.until_ms, row->incident.first_step);
 	return rows_read(&s, arena, ROWS(fields, struct incident_twin), out, count, err);
 }
 
