@@ -45,6 +45,17 @@ static bool is_mean_pair(const struct tokens *tokens, size_t number)
 	       span_find_char(token_text(tokens, number), '.') >= 0;
 }
 
+/* "=(2.5)", ": (2.5)", and "loss (nan)": a number there may count, or be a mean. */
+static bool is_in_brackets(const struct tokens *tokens, size_t at, size_t number)
+{
+	double value;
+
+	if (at < 2 || !token_is_mark(tokens, at - 1, '(') || !token_is_mark(tokens, number + 1, ')'))
+		return false;
+	return is_any(tokens, at - 2, "=:") ||
+	       (is_word(tokens, at - 2) && token_value(tokens, number, &value) && value - value != 0);
+}
+
 /* The first token of "[2.5]", "'2.5'", "=(2.5)", "tensor(2.5": the number itself when nothing is around it, or more are in the brackets. */
 static size_t before_wraps(const struct tokens *tokens, size_t number)
 {
@@ -55,13 +66,10 @@ static size_t before_wraps(const struct tokens *tokens, size_t number)
 	if (at > 0 && token_is_mark(tokens, at - 1, '[') &&
 		(token_is_mark(tokens, number + 1, ']') || is_mean_pair(tokens, number)))
 		at--;
-	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is_mark(tokens, at - 2, '=') &&
-		token_is_mark(tokens, number + 1, ')'))
-		at--;
 	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is(tokens, at - 2, TOKEN_WORD) &&
 		word_wraps(token_text(tokens, at - 2)))
-		at -= 2;
-	return at;
+		return at - 2;
+	return is_in_brackets(tokens, at, number) ? at - 1 : at;
 }
 
 /* "→", "⇒": what is no ASCII is an arrow when it stands alone. */
@@ -400,7 +408,7 @@ static void take_unnamed(struct reading *on, size_t number, double number_value)
 		on->tokens->items[number].is_used = on->tokens->items[last].is_used = true;
 }
 
-/* "loss: 1e999", "loss=0x1f", "loss: 1.234,5": said, and not understood. */
+/* "loss=0x1f", "loss: 1.234,5": said, and not understood. */
 static void count_odd(struct reading *on, size_t at)
 {
 	const struct token *token = &on->tokens->items[at];
