@@ -79,3 +79,21 @@ def test_points_as_text_may_be_what_other_runtimes_print(server):
     assert reply.status < 300, reply
     expected = [(1, 2.5), (2, "NaN"), (3, "-Infinity"), (4, "Infinity"), (5, "NaN")]
     wait_until(lambda: rows(server, "text", "loss") == expected, what="the points")
+
+
+EVALUATIONS = {"*** eval *** step={step} loss={value}": "val:loss", "Running evaluation... loss: {value}": "val:loss", "test loss at step {step}: {value}": "test:loss"}
+
+
+def test_an_evaluation_is_no_step_of_the_training(server):
+    for number, line in enumerate(EVALUATIONS):
+        lines = []
+        for step in range(1, 301):
+            lines.append(f"step {step}/300 | loss {2.2 + 3 / (1 + step / 60) + step % 7 / 100:.4f} | lr 3.000e-04")
+            if step % 50 == 0:
+                lines.append(line.format(step=step, value=f"{1.7 * (2.2 + 3 / (1 + step / 60)):.4f}"))
+        server.send(f"eval-{number}", lines)
+    for number, (line, metric) in enumerate(EVALUATIONS.items()):
+        job = f"eval-{number}"
+        wait_until(lambda job=job: rows(server, job)[-1:] != [] and rows(server, job)[-1][0] == 300, what=f"the last point of {job}")
+        assert (len(rows(server, job)), [step for step, _ in rows(server, job, metric)]) == (300, list(range(50, 301, 50))), line
+    assert [row for row in server.get("/api/v1/incidents?all=true&limit=1000").body["incidents"] if row["job"].startswith("eval-")] == []

@@ -128,6 +128,30 @@ TEST(values_that_are_not_finite)
 	CHECK_CASES(cases);
 }
 
+/* A line of an evaluation is none of training's, wherever it says so. */
+TEST(an_evaluation_says_so)
+{
+	static const struct line_case cases[] = {
+		{"*** eval *** step={S} loss={V}", "val:loss=2.125@9"},
+		{"=== Validation === step {S} loss {V}", "val:loss=2.125@9"},
+		{"step {S} *** eval *** loss={V}", "val:loss=2.125@9"},
+		{"----- test ----- step={S} loss={V}", "test:loss=2.125@9"},
+		{"Running evaluation... loss: {V}", "val:loss=2.125@2"},
+		{"Running evaluation\xe2\x80\xa6 step {S} loss: {V}", "val:loss=2.125@9"},
+		{"[eval] step {S} loss {V}", "val:loss=2.125@9"},
+		{"(eval) loss: {V}", "val:loss=2.125@2"},
+		{"test loss at step {S}: {V}", "test:loss=2.125@9"},
+		{"val loss after epoch 3 step {S}: {V}", "val:loss=2.125@9"},
+		{"train loss at step {S}/600: {V}", "train:loss=2.125@9"},
+		{"loss at iteration {S} = {V}, lr 1e-4", "train:loss=2.125@9 train:lr=0.0001@9"},
+		{"no eval at step {S}, loss: {V}", "train:loss=2.125@9"},
+		{"before eval - step {S} - loss: {V}", "train:loss=2.125@9"},
+		{"saved at step {S}: {V}", ""},
+	};
+
+	CHECK_CASES(cases);
+}
+
 /* Counters that are no word and a number. */
 TEST(a_step_in_other_forms)
 {

@@ -39,7 +39,7 @@ TEST(flags_in_front_hide_no_value_that_an_expression_does_not_foresee)
 TEST(no_expression_cuts_a_value_that_is_not_finite)
 {
 	static const char *const regexes[] = {"loss: ([0-9.]+)", "loss: (-?\\\\d+)", "loss: (-?\\\\d+\\\\.?\\\\d*)",
-		"loss: (-?\\\\d+\\\\.\\\\d+)", "loss: (\\\\S+)", "loss: ([^,]+),", "loss: ([0-9.]+), lr"};
+		"loss: (-?\\\\d+\\\\.\\\\d+)", "loss: (\\\\S+),", "loss: ([^,]+),", "loss: ([0-9.]+), lr"};
 	static const char *const values[] = {
 		"1.#QNAN", "1.#QNAN0", "-1.#IND", "-1.#IND00", "1.#SNAN", "1.#QNB", "-nan(ind)", "nan(snan)"};
 	char text[128];
