@@ -155,20 +155,81 @@ bool span_parse_i64(struct span s, int64_t *value)
 	return true;
 }
 
-static bool parse_word(struct span s, double *value)
+static bool starts_fold(struct span s, struct span word)
 {
-	double sign = 1;
+	return s.len >= word.len && span_equal_fold(span_of(s.ptr, word.len), word);
+}
 
-	if (s.len && (s.ptr[0] == '-' || s.ptr[0] == '+')) {
-		sign = s.ptr[0] == '-' ? -1 : 1;
-		s = span_skip(s, 1);
+/* Of "(ind)", "(0x7ff8000000000000)" behind a NaN; 0: there is none. */
+static size_t payload_length(struct span s)
+{
+	size_t at = 1;
+
+	if (!s.len || s.ptr[0] != '(')
+		return 0;
+	while (at < s.len && (isalnum((unsigned char)s.ptr[at]) || s.ptr[at] == '_'))
+		at++;
+	return at > 1 && at < s.len && s.ptr[at] == ')' ? at + 1 : 0;
+}
+
+/*
+ * Of "1.#QNAN", "1.#IND00", "1.#INF00e+000". With fewer places than the word has letters that runtime rounds it as if they were
+ * digits ("%.4f" of a NaN is 1.#QNB), so that "1.#IO" and "1.#J" may have been either; they are taken for NaN.
+ */
+static size_t microsoft_length(struct span s, double *value)
+{
+	static const struct span words[] = {SPAN("QNAN"), SPAN("QNB"), SPAN("QO"), SPAN("R"), SPAN("SNAN"), SPAN("SNB"),
+		SPAN("SO"), SPAN("T"), SPAN("IND"), SPAN("INF"), SPAN("IO"), SPAN("J")};
+	size_t at = 3, i = 0;
+
+	if (!span_starts_with(s, SPAN("1.#")))
+		return 0;
+	while (i < sizeof words / sizeof *words && !starts_fold(span_skip(s, at), words[i]))
+		i++;
+	if (i == sizeof words / sizeof *words)
+		return 0;
+	*value = span_equal(words[i], SPAN("INF")) ? INFINITY : NAN;
+	at += words[i].len;
+	while (at < s.len && s.ptr[at] == '0')
+		at++;
+	if (starts_fold(span_skip(s, at), SPAN("e+0")))
+		for (at += 3; at < s.len && s.ptr[at] == '0';)
+			at++;
+	return at < s.len && isalnum((unsigned char)s.ptr[at]) ? 0 : at;
+}
+
+size_t span_scan_non_finite(struct span s, double *value)
+{
+	size_t sign = s.len && (s.ptr[0] == '-' || s.ptr[0] == '+'), len = 0;
+	struct span word = span_skip(s, sign);
+	double found = NAN;
+
+	switch (word.len ? word.ptr[0] | 0x20 : 0) {
+	case 'n':
+		len = starts_fold(word, SPAN("nan")) ? 3 + payload_length(span_skip(word, 3)) : 0;
+		break;
+	case 'i':
+		found = INFINITY;
+		len = starts_fold(word, SPAN("infinity")) ? 8 : starts_fold(word, SPAN("inf")) ? 3 : 0;
+		break;
+	case '1':
+		len = microsoft_length(word, &found);
+		break;
+	default:
+		break;
 	}
-	if (span_equal_fold(s, SPAN("nan")))
-		*value = NAN;
-	else if (span_equal_fold(s, SPAN("inf")) || span_equal_fold(s, SPAN("infinity")))
-		*value = sign * INFINITY;
-	else
+	if (len)
+		*value = !isnan(found) && s.ptr[0] == '-' ? -found : found;
+	return len ? sign + len : 0;
+}
+
+static bool parse_non_finite(struct span s, double *value)
+{
+	double found;
+
+	if (span_scan_non_finite(s, &found) != s.len)
 		return false;
+	*value = found;
 	return true;
 }
 
@@ -240,7 +301,7 @@ bool span_parse_double(struct span s, double *value)
 		return false;
 	for (size_t i = 0; i < s.len; i++)
 		if (!isdigit((unsigned char)s.ptr[i]) && !memchr("+-.eE", s.ptr[i], 5))
-			return parse_word(s, value);
+			return parse_non_finite(s, value);
 	memcpy(text, s.ptr, s.len);
 	text[s.len] = 0;
 	double number = strtod(text, &end);

@@ -80,8 +80,13 @@ bool span_next_unquoted(struct span *rest, char separator, struct span *part);
 /* The whole span must be the number. */
 bool span_parse_i64(struct span s, int64_t *value);
 bool span_parse_u64(struct span s, uint64_t *value);
-/* Decimal (up to 511 characters), exponent, and nan, inf, infinity in any case, with sign; no hex, no locale. */
+/* Decimal (up to 511 characters), exponent, and what span_scan_non_finite() finds; no hex, no locale. Too large: an infinity. */
 bool span_parse_double(struct span s, double *value);
+/*
+ * Bytes of the NaN or the infinity that s begins with, as runtimes print them: nan, nan(ind), inf, infinity, and 1.#QNAN, 1.#IND, 1.#INF of
+ * Microsoft's old one, in any case, with sign. 0: there is none, and *value stays. What stands behind it is the caller's to judge.
+ */
+size_t span_scan_non_finite(struct span s, double *value);
 
 /* 0 to 15, or -1. */
 static inline int span_hex_digit(char c)

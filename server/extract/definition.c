@@ -84,7 +84,7 @@ static enum status want_higher(const struct json *node, const struct place *at, 
 }
 
 /* What the presets write as {N}: a number as trainers print it. */
-#define NUMBER "[-+]?(?:\\d+\\.?\\d*(?:[eE][-+]?\\d+)?|\\.\\d+(?:[eE][-+]?\\d+)?|(?i:nan|inf))"
+#define NUMBER "[-+]?(?:" PATTERN_NON_FINITE "|\\d+\\.?\\d*(?:[eE][-+]?\\d+)?|\\.\\d+(?:[eE][-+]?\\d+)?)"
 
 void definition_expand(struct span pattern, struct buf *out)
 {

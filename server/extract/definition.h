@@ -98,6 +98,8 @@ enum status definition_list_build(struct definition_list *list, struct arena *ar
 /* What generic/ reads, as definitions without expressions. */
 enum status definition_list_build_reader(
 	struct definition_list *list, struct arena *arena, struct error *err) MUST_CHECK;
+/* What is no number in the form of one, behind its sign; in front of digits, which are the beginning of "1.#QNAN". */
+#define PATTERN_NON_FINITE "1\\.#[a-zA-Z0+-]+|(?i:nan(?:\\(\\w+\\))?|inf)"
 /* A pattern of presets.json with {N} written out. */
 void definition_expand(struct span pattern, struct buf *out);
 void definition_list_done(struct definition_list *list);

@@ -264,6 +264,7 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	bool has_name = find_name(run, definition, groups, &found);
 	if (!found.text.ptr || !has_name)
 		return true; /* an optional group: the line has no such value */
+	found.text = number_whole(subject->segment, found.text);
 	if (is_side_bar(run, definition, groups)) {
 		run->is_side_bar = true;
 		return true;

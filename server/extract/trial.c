@@ -208,9 +208,9 @@ static bool find_step(struct trying *on, size_t index, struct span segment, cons
 	return where->ptr && number_parse_step(*where, step);
 }
 
-static bool find_value(const struct definition *definition, const struct span *groups, double *value)
+static bool find_value(const struct definition *definition, const struct span *groups, struct span text, double *value)
 {
-	if (!number_parse_value(groups[definition->value_group], definition->unit_s, value))
+	if (!number_parse_value(text, definition->unit_s, value))
 		return false;
 	if (definition->unit_group > 0 && groups[definition->unit_group].len)
 		*value = number_in_unit(*value, groups[definition->unit_group], definition->unit_s);
@@ -227,11 +227,12 @@ static bool take_hit(struct trying *on, size_t index, struct span segment, const
 
 	if (!value.ptr)
 		return false; /* an optional group: the line has no such value */
+	value = number_whole(segment, value);
 	struct trial_hit hit = {.definition = (uint32_t)index,
 		.start = (size_t)(value.ptr - text),
 		.end = (size_t)(value.ptr - text) + value.len,
 		.name = definition->name_group > 0 ? groups[definition->name_group] : SPAN("")};
-	hit.is_number = find_value(definition, groups, &hit.value);
+	hit.is_number = find_value(definition, groups, value, &hit.value);
 	if (find_step(on, index, segment, groups, &step, &hit.step)) {
 		hit.has_step = true;
 		hit.step_start = (size_t)(step.ptr - text);

@@ -45,7 +45,7 @@ def plain():
 
 
 NUMBERS = {
-    "too large": ("step {i} loss: 1e999 lr: 1e-{i}", {"train:lr": 40}, {"not_numeric": 40}),
+    "too large": ("step {i} loss: 1e999 lr: 1e-{i}", {"train:loss": 40, "train:lr": 40}, {}),
     "thousands": ("step {i} loss: 1,234.{i}", {"train:loss": 40}, {}),
     "a comma for the point, with thousands": ("step {i} loss: 1.234,{i} lr: 1e-{i}", {"train:lr": 40}, {"not_numeric": 40}),
     "a comma for the point": ("step {i} loss: 0,{i:03} lr: 1e-{i}", {"train:lr": 40}, {"not_numeric": 40}),

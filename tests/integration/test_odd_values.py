@@ -11,9 +11,10 @@ SHAPES = {
     "json": (r'"loss": ([0-9.]+)', '{{"step": {step}, "loss": {value}}}'),
     "empty": (r"loss: ([0-9.]*)", "step {step} loss: {value}"),
 }
-PRINTED = ["2.5", "nan", "NaN", "inf", "-inf", "Infinity", "-", "None", "null", "n/a", "2.25"]
+PRINTED = ["2.5", "nan", "NaN", "inf", "-inf", "Infinity", "-", "None", "null", "n/a", "2.25", "1.#QNAN", "1.#INF", "-nan(ind)", "2.125"]
 # step 100 + 10 * i; what is missing gives none
-EXPECTED = [(100, 2.5), (110, "NaN"), (120, "NaN"), (130, "Infinity"), (140, "-Infinity"), (150, "Infinity"), (200, 2.25)]
+EXPECTED = [(100, 2.5), (110, "NaN"), (120, "NaN"), (130, "Infinity"), (140, "-Infinity"), (150, "Infinity"), (200, 2.25),
+            (210, "NaN"), (220, "Infinity"), (230, "NaN"), (240, 2.125)]
 
 
 def rows(server, job, metric="train:loss"):
@@ -32,7 +33,7 @@ def test_what_is_no_number_is_a_point_or_missing(server):
         assert reply.status == 201, reply
         server.send(job, [text.format(step=100 + 10 * at, value=value) for at, value in enumerate(PRINTED)])
     for job in SHAPES:
-        wait_until(lambda job=job: rows(server, job)[-1:] == [(200, 2.25)], what=f"the last point of {job}")
+        wait_until(lambda job=job: rows(server, job)[-1:] == EXPECTED[-1:], what=f"the last point of {job}")
         assert rows(server, job) == EXPECTED, job
         assert (health(server, job)["missing"], health(server, job)["not_numeric"]) == (4, 0), (job, health(server, job))
 
@@ -50,3 +51,49 @@ def test_what_only_looks_like_it_is_nothing(server):
     wait_until(lambda: rows(server, "names")[-1:] == [(6, 2.25)], what="the last point")
     assert rows(server, "names") == [(1, 2.5), (6, 2.25)]
     assert health(server, "names")["missing"] == 0
+
+
+# How a line says its loss, and what printf, strtod and Microsoft's old runtime write for one that is no number.
+LINES = ["step {step} loss: {value}", "step {step}/600 | loss {value} | lr 3.000e-04", "{{'step': {step}, 'loss': {value}}}", "iteration {step}: train_loss={value} grad_norm=0.9"]
+WORDS = {"1.#QNAN": "NaN", "1.#QNAN0": "NaN", "-1.#IND": "NaN", "-1.#IND00": "NaN", "1.#SNAN": "NaN", "1.#QNB": "NaN", "-nan(ind)": "NaN", "1.#INF": "Infinity", "-1.#INF": "-Infinity", "1e999": "Infinity"}
+
+
+def test_what_other_runtimes_print_is_no_number_anywhere(server):
+    jobs = {f"words-{line}-{word}": (LINES[line], text) for line in range(len(LINES)) for word, text in enumerate(WORDS)}
+    for job, (line, text) in jobs.items():
+        server.send(job, [line.format(step=step, value=text if step == 31 else f"{2.5 + step % 5 / 100:.4f}") for step in range(1, 41)])
+    for job, (line, text) in jobs.items():
+        wait_until(lambda job=job: rows(server, job)[-1:] == [(40, 2.5)], what=f"the last point of {job}")
+        assert (31, WORDS[text]) in rows(server, job), (line, text)
+
+    def told():
+        found = server.get("/api/v1/incidents?limit=1000&all=true").body["incidents"]
+        return {row["job"]: (row["kind"], row["opened_step"]) for row in found if row["job"] in jobs}
+    wait_until(lambda: told().keys() == jobs.keys(), what="an incident of each job")
+    assert set(told().values()) == {("non_finite", 31)}
+
+
+def test_points_as_text_may_be_what_other_runtimes_print(server):
+    csv = "step,loss\n1,2.5\n2,1.#QNAN\n3,-1.#INF\n4,1e999\n5,-nan(ind)\n"
+    reply = server.post("/api/v1/points?job=text", csv, content_type="text/csv")
+    assert reply.status < 300, reply
+    expected = [(1, 2.5), (2, "NaN"), (3, "-Infinity"), (4, "Infinity"), (5, "NaN")]
+    wait_until(lambda: rows(server, "text", "loss") == expected, what="the points")
+
+
+EVALUATIONS = {"*** eval *** step={step} loss={value}": "val:loss", "Running evaluation... loss: {value}": "val:loss", "test loss at step {step}: {value}": "test:loss"}
+
+
+def test_an_evaluation_is_no_step_of_the_training(server):
+    for number, line in enumerate(EVALUATIONS):
+        lines = []
+        for step in range(1, 301):
+            lines.append(f"step {step}/300 | loss {2.2 + 3 / (1 + step / 60) + step % 7 / 100:.4f} | lr 3.000e-04")
+            if step % 50 == 0:
+                lines.append(line.format(step=step, value=f"{1.7 * (2.2 + 3 / (1 + step / 60)):.4f}"))
+        server.send(f"eval-{number}", lines)
+    for number, (line, metric) in enumerate(EVALUATIONS.items()):
+        job = f"eval-{number}"
+        wait_until(lambda job=job: rows(server, job)[-1:] != [] and rows(server, job)[-1][0] == 300, what=f"the last point of {job}")
+        assert (len(rows(server, job)), [step for step, _ in rows(server, job, metric)]) == (300, list(range(50, 301, 50))), line
+    assert [row for row in server.get("/api/v1/incidents?all=true&limit=1000").body["incidents"] if row["job"].startswith("eval-")] == []

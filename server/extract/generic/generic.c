@@ -9,13 +9,13 @@ static bool is_letter(char c)
 	return (unsigned char)((c | 0x20) - 'a') < 26;
 }
 
-/* "nan", "inf": three letters that are no part of a word. */
-static bool is_no_number(struct span text, size_t at)
+/* "nan", "inf": no part of a word. */
+static bool is_non_finite(struct span text, size_t at)
 {
-	struct span word = span_of(text.ptr + at, text.len - at < 3 ? text.len - at : 3);
-	bool is_part = (at > 0 && is_letter(text.ptr[at - 1])) || (at + 3 < text.len && is_letter(text.ptr[at + 3]));
+	double value;
+	size_t end = at + span_scan_non_finite(span_skip(text, at), &value);
 
-	return !is_part && (span_equal_fold(word, SPAN("nan")) || span_equal_fold(word, SPAN("inf")));
+	return end > at && !(at > 0 && is_letter(text.ptr[at - 1])) && !(end < text.len && is_letter(text.ptr[end]));
 }
 
 /* "ValueError: loss 9.9 is not finite at step 12": what it speaks of was said before. "TestError: 0.05" is a value. */
@@ -41,8 +41,8 @@ bool generic_may_have(struct span text)
 
 	for (size_t i = 0; i < text.len && i < TOKENS_TEXT_MAX_BYTES && !(has_letter && has_digit); i++) {
 		char c = text.ptr[i];
-		has_digit |=
-			(unsigned char)(c - '0') < 10 || ((c == 'n' || c == 'N' || c == 'i') && is_no_number(text, i));
+		has_digit |= (unsigned char)(c - '0') < 10 ||
+			     (((c | 0x20) == 'n' || (c | 0x20) == 'i') && is_non_finite(text, i));
 		has_letter |= is_letter(c);
 	}
 	return has_letter && has_digit;

@@ -162,15 +162,13 @@ static void take_number(struct scan *scan, struct token *token, size_t end)
 	token->unit_len = (uint8_t)(unit - end);
 }
 
-static bool is_no_number(struct span word)
+/* Where the NaN or the infinity at `start` ends, whose word or whose digits reach to `end`; `start` when it is none. */
+static size_t skip_non_finite(const struct scan *scan, size_t start, size_t end)
 {
-	static const struct span words[] = {SPAN("nan"), SPAN("inf"), SPAN("infinity")};
 	double value;
+	size_t len = span_scan_non_finite(span_of(scan->text + start, scan->len - start), &value);
 
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (word.len == words[i].len && span_parse_double(word, &value))
-			return true;
-	return false;
+	return start + len >= end ? start + len : start;
 }
 
 /* "training's l2" */
@@ -193,10 +191,12 @@ static size_t skip_word(const struct scan *scan, size_t at)
 
 static void take_word(struct scan *scan, struct token *token)
 {
-	size_t end = skip_word(scan, scan->at);
-	bool is_number = is_no_number(span_of(scan->text + scan->at, end - scan->at));
+	size_t end = skip_word(scan, scan->at), number = skip_non_finite(scan, scan->at, end);
 
-	take(scan, token, is_number ? TOKEN_NUMBER : TOKEN_WORD, end);
+	if (number > scan->at)
+		take(scan, token, TOKEN_NUMBER, number);
+	else
+		take(scan, token, TOKEN_WORD, end);
 }
 
 /* A sign belongs to the number behind it where no name and no number stands before it. */
@@ -211,9 +211,7 @@ static bool is_sign(const struct scan *scan)
 /* Where an infinity with a sign ends; `at` when there is none. */
 static size_t skip_signed_word(const struct scan *scan)
 {
-	size_t end = skip_word(scan, scan->at + 1);
-
-	return is_no_number(span_of(scan->text + scan->at + 1, end - scan->at - 1)) ? end : scan->at;
+	return skip_non_finite(scan, scan->at, skip_word(scan, scan->at + 1));
 }
 
 /* A path: "/data/run-12" */
@@ -248,11 +246,15 @@ static void take_next(struct scan *scan, struct token *token)
 	}
 	if (class & DIGIT || char_at(scan, scan->at) == '.' || is_sign(scan))
 		end = skip_number(scan, scan->at);
-	if (end > scan->at) {
+	size_t whole = end > scan->at && char_at(scan, end) == '#' ? skip_non_finite(scan, scan->at, end) : scan->at;
+	if (end > scan->at && whole == scan->at) {
 		take_number(scan, token, end);
 		return;
 	}
-	end = is_sign(scan) && class_at(scan, scan->at + 1) & LETTER ? skip_signed_word(scan) : scan->at;
+	if (whole > scan->at)
+		end = whole;
+	else
+		end = is_sign(scan) && class_at(scan, scan->at + 1) & LETTER ? skip_signed_word(scan) : scan->at;
 	if (end > scan->at)
 		take(scan, token, TOKEN_NUMBER, end);
 	else
@@ -302,21 +304,9 @@ struct span token_unit(const struct tokens *tokens, size_t at)
 	return span_skip(text, text.len - tokens->items[at].unit_len);
 }
 
-static bool has_digit(struct span text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if (classes[(unsigned char)text.ptr[i]] & DIGIT)
-			return true;
-	return false;
-}
-
 bool token_value(const struct tokens *tokens, size_t at, double *value)
 {
-	struct span digits = token_digits(tokens, at);
-
-	if (!number_parse_value(digits, 1, value))
-		return false;
-	return !__builtin_isinf(*value) || !has_digit(digits);
+	return number_parse_value(token_digits(tokens, at), 1, value);
 }
 
 bool token_count(const struct tokens *tokens, size_t at, int64_t *count)

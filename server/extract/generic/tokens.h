@@ -16,7 +16,7 @@ enum {
 
 enum token_kind {
 	TOKEN_WORD, /* loss, train/loss, Acc@1, samples/sec */
-	TOKEN_NUMBER, /* 12 -0.5 1e-4 12,345 nan; with what stands right behind it: 350ms 1.2k 50% 3.2it/s 1h02m */
+	TOKEN_NUMBER, /* 12 -0.5 1e-4 12,345 nan 1.#QNAN; with what stands right behind it: 350ms 1.2k 50% 3.2it/s 1h02m */
 	TOKEN_MARK, /* one character, or some that are no ASCII */
 	TOKEN_OTHER /* times, dates, versions, addresses, identifiers: nothing to look at */
 };
@@ -58,7 +58,7 @@ static inline bool token_is_mark(const struct tokens *tokens, size_t at, char c)
 /* Of a number, without its unit and with it. */
 struct span token_digits(const struct tokens *tokens, size_t at);
 struct span token_unit(const struct tokens *tokens, size_t at);
-/* False: it is too large to be one (1e999). In thousands when it says so (1.2k), seconds when it is a duration (1h02m). */
+/* False: it is none (1.234,5). In thousands when it says so (1.2k), seconds when it is a duration (1h02m). */
 bool token_value(const struct tokens *tokens, size_t at, double *value);
 /* A whole number, or one of thousands (1K), that may count. */
 bool token_count(const struct tokens *tokens, size_t at, int64_t *count);

@@ -45,6 +45,17 @@ static bool is_mean_pair(const struct tokens *tokens, size_t number)
 	       span_find_char(token_text(tokens, number), '.') >= 0;
 }
 
+/* "=(2.5)", ": (2.5)", and "loss (nan)": a number there may count, or be a mean. */
+static bool is_in_brackets(const struct tokens *tokens, size_t at, size_t number)
+{
+	double value;
+
+	if (at < 2 || !token_is_mark(tokens, at - 1, '(') || !token_is_mark(tokens, number + 1, ')'))
+		return false;
+	return is_any(tokens, at - 2, "=:") ||
+	       (is_word(tokens, at - 2) && token_value(tokens, number, &value) && value - value != 0);
+}
+
 /* The first token of "[2.5]", "'2.5'", "=(2.5)", "tensor(2.5": the number itself when nothing is around it, or more are in the brackets. */
 static size_t before_wraps(const struct tokens *tokens, size_t number)
 {
@@ -55,13 +66,10 @@ static size_t before_wraps(const struct tokens *tokens, size_t number)
 	if (at > 0 && token_is_mark(tokens, at - 1, '[') &&
 		(token_is_mark(tokens, number + 1, ']') || is_mean_pair(tokens, number)))
 		at--;
-	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is_mark(tokens, at - 2, '=') &&
-		token_is_mark(tokens, number + 1, ')'))
-		at--;
 	if (at > 1 && token_is_mark(tokens, at - 1, '(') && token_is(tokens, at - 2, TOKEN_WORD) &&
 		word_wraps(token_text(tokens, at - 2)))
-		at -= 2;
-	return at;
+		return at - 2;
+	return is_in_brackets(tokens, at, number) ? at - 1 : at;
 }
 
 /* "→", "⇒": what is no ASCII is an arrow when it stands alone. */
@@ -157,9 +165,36 @@ static bool find_bracketed(const struct tokens *tokens, size_t at, struct name *
 	return true;
 }
 
+static struct span name_text(const struct tokens *tokens, const struct name *name)
+{
+	const struct token *first = &tokens->items[name->first], *last = &tokens->items[name->last];
+
+	return span_of(tokens->text.ptr + first->start, (size_t)(last->start + last->len - first->start));
+}
+
+/* "test loss at step 100: 3.9": the first token of the counters between a name and its number; `at` where there are none. */
+static size_t before_counters(const struct tokens *tokens, size_t at)
+{
+	size_t first = at;
+	bool is_plural;
+
+	while (first > 2) {
+		size_t word = first - 1;
+		while (word > 0 && ((token_is(tokens, word, TOKEN_NUMBER) && tokens->items[word].is_used) ||
+					   token_is_mark(tokens, word, '/')))
+			word--;
+		if (word == first - 1 || !is_word(tokens, word) ||
+			counter_word_of(token_text(tokens, word), &is_plural) == COUNTER_NONE)
+			break;
+		first = word;
+	}
+	bool is_joined_on = first < at && is_word(tokens, first - 1) && word_joins(token_text(tokens, first - 1));
+	return is_joined_on ? first : at;
+}
+
 static bool find_name(const struct tokens *tokens, size_t number, struct name *out)
 {
-	bool has_separator;
+	bool has_separator, has_counters = false;
 	size_t at = before_wraps(tokens, number), start = at;
 
 	out->unit = SPAN("");
@@ -170,6 +205,9 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 	if (has_separator) {
 		if (at > 0 && (is_quote(tokens, at - 1) || has_dot(tokens, at)))
 			at--;
+		size_t counters = before_counters(tokens, at);
+		has_counters = counters < at;
+		at = counters;
 		at = before_unit(tokens, at, &out->unit);
 		if (at > 0 && is_any(tokens, at - 1, ".") && is_word(tokens, at - 2))
 			at--;
@@ -192,17 +230,25 @@ static bool find_name(const struct tokens *tokens, size_t number, struct name *o
 		out->last = at - 3;
 	}
 	out->first = first_word(tokens, out->last);
-	return true;
-}
-
-static struct span name_text(const struct tokens *tokens, const struct name *name)
-{
-	const struct token *first = &tokens->items[name->first], *last = &tokens->items[name->last];
-
-	return span_of(tokens->text.ptr + first->start, (size_t)(last->start + last->len - first->start));
+	return !has_counters || series_is_known(name_text(tokens, out));
 }
 
 /* ---- splits ---- */
+
+/* At the beginning, behind marks alone ("*** eval *** step"), before a mark, between two, or before "...". */
+static bool says_split(const struct tokens *tokens, size_t at)
+{
+	size_t first = at;
+
+	while (first > 0 && token_is(tokens, first - 1, TOKEN_MARK))
+		first--;
+	bool is_framed = at > 0 && is_any(tokens, at - 1, "*=#~") && is_any(tokens, at + 1, "*=#~") &&
+			 span_equal(token_text(tokens, at - 1), token_text(tokens, at + 1));
+	bool has_dots =
+		(token_is_mark(tokens, at + 1, '.') && token_is_mark(tokens, at + 2, '.')) ||
+		(token_is(tokens, at + 1, TOKEN_MARK) && span_equal(token_text(tokens, at + 1), SPAN("\xe2\x80\xa6")));
+	return first == 0 || is_framed || has_dots || is_any(tokens, at + 1 + is_quote(tokens, at + 1), ":])|,");
+}
 
 /* "validation: loss=", "[val] loss", "Test loss 2.5, acc 0.5": until another one says otherwise. */
 static void see_splits(struct reading *on, size_t end)
@@ -216,9 +262,7 @@ static void see_splits(struct reading *on, size_t end)
 		enum split split = split_of(token_text(tokens, at));
 		if (at == 1 && token_is_mark(tokens, 0, '*') && split == SPLIT_NONE)
 			on->split = SPLIT_VAL; /* " * Acc@1 76.1 Acc@5 92.9" */
-		bool is_first = at == 0 || (at == 1 && token_is(tokens, 0, TOKEN_MARK));
-		bool is_apart = is_any(tokens, at + 1 + is_quote(tokens, at + 1), ":])|,");
-		if (split != SPLIT_NONE && (is_first || is_apart))
+		if (split != SPLIT_NONE && says_split(tokens, at))
 			on->split = split;
 	}
 }
@@ -400,7 +444,7 @@ static void take_unnamed(struct reading *on, size_t number, double number_value)
 		on->tokens->items[number].is_used = on->tokens->items[last].is_used = true;
 }
 
-/* "loss: 1e999", "loss=0x1f", "loss: 1.234,5": said, and not understood. */
+/* "loss=0x1f", "loss: 1.234,5": said, and not understood. */
 static void count_odd(struct reading *on, size_t at)
 {
 	const struct token *token = &on->tokens->items[at];

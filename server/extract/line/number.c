@@ -54,6 +54,18 @@ bool number_parse(struct span text, double *value)
 	return len > 0 && span_parse_double(span_of(plain, len), value);
 }
 
+struct span number_whole(struct span text, struct span captured)
+{
+	const char *end = captured.ptr + captured.len;
+	size_t left = (size_t)(text.ptr + text.len - end);
+	double value;
+
+	if (left < 2 || (end[0] != '#' && !(end[0] == '.' && end[1] == '#')))
+		return captured;
+	size_t len = span_scan_non_finite(span_of(captured.ptr, captured.len + left), &value);
+	return len > captured.len ? span_of(captured.ptr, len) : captured;
+}
+
 /* Letters that stand for thousands; 0: none of them. */
 static double thousands_of(struct span unit)
 {

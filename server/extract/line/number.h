@@ -11,6 +11,11 @@
 
 /* Decimal with exponent, nan, inf, and thousands separators in groups of three: "4,376". */
 bool number_parse(struct span text, double *value);
+/*
+ * What an expression for digits has captured of `text`, and the rest of it where that is the start of "1.#QNAN" or the like: no part of
+ * such a value is a number.
+ */
+struct span number_whole(struct span text, struct span captured);
 /* An integer within +-STEP_MAX; "1e3", "10.0", "1,000" and "1.2k" are integers too. */
 bool number_parse_step(struct span text, int64_t *step);
 

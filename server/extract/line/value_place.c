@@ -188,7 +188,7 @@ bool value_place_pattern(struct span regex, int value_group, struct buf *out)
 		return false;
 	buf_append(out, regex.ptr, flags);
 	buf_append_span(out, before);
-	buf_append_span(out, SPAN("\\s*[\"']?(?<" PLACE_GROUP ">[^\\s,;|)\\]}\"']+)"));
+	buf_append_span(out, SPAN("\\s*[\"']?(?<" PLACE_GROUP ">(?i:[-+]?nan\\(\\w+\\))|[^\\s,;|)\\]}\"']+)"));
 	return true;
 }
 

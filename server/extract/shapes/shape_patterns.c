@@ -83,10 +83,10 @@ static void put_thing(struct span text, struct span gap, struct buf *out)
 /* A number that is passed over; each can be matched in one way alone. */
 static void put_any_number(const struct shape_token *token, struct buf *out)
 {
-	buf_append_text(out, "[-+]?(?:[\\d.]++");
+	buf_append_text(out, "[-+]?(?:" PATTERN_NON_FINITE "|[\\d.]++");
 	if (token->has_commas)
 		buf_append_text(out, "(?:,\\d{3})*+(?:\\.\\d+)?+");
-	buf_append_text(out, "(?:[eE][-+]?\\d+)?+|(?i:nan|inf))");
+	buf_append_text(out, "(?:[eE][-+]?\\d+)?+)");
 	if (token->has_thousands)
 		buf_append_text(out, "[kKMGBTP]?");
 }
@@ -108,7 +108,7 @@ static void put_number(const struct shape_number *number, bool is_step, struct b
 	if (is_step && !number->has_commas && !number->has_thousands)
 		buf_append_text(out, "\\d+");
 	else if (number->has_commas)
-		buf_append_text(out, "[-+]?\\d[\\d,]*(?:\\.\\d+)?|(?i:nan|inf)");
+		buf_append_text(out, "[-+]?(?:" PATTERN_NON_FINITE "|\\d[\\d,]*(?:\\.\\d+)?)");
 	else
 		definition_expand(SPAN("{N}"), out);
 	if (number->has_thousands)

@@ -185,8 +185,9 @@ static size_t exponent_end(const struct scan *scan, size_t at)
 
 static bool is_not_finite(struct span word)
 {
-	return span_equal_fold(word, SPAN("nan")) || span_equal_fold(word, SPAN("inf")) ||
-	       span_equal_fold(word, SPAN("infinity"));
+	double value;
+
+	return word.len && span_scan_non_finite(word, &value) == word.len;
 }
 
 /* Digits, commas, fraction, exponent, from `start` on. */
@@ -201,6 +202,16 @@ static size_t digits_of_number_end(const struct scan *scan, size_t start, struct
 	return end;
 }
 
+/* Of digits, or of "1.#QNAN". */
+static size_t number_end(const struct scan *scan, size_t start, struct shape_token *found)
+{
+	size_t end = digits_of_number_end(scan, start, found);
+	size_t whole = peek(scan, end) == '#' ? span_scan_non_finite(span_skip(scan->text, start), &found->value) : 0;
+
+	found->is_whole &= !whole;
+	return whole ? start + whole : end;
+}
+
 /* At its sign, its first digit or the point before it. False: 3f2a is an identifier. */
 static bool add_number(struct scan *scan)
 {
@@ -209,7 +220,7 @@ static bool add_number(struct scan *scan)
 	struct shape_token found = {0};
 
 	if (!is_not_finite(span_of(scan->text.ptr + start, run - start))) {
-		end = digits_of_number_end(scan, start, &found);
+		end = number_end(scan, start, &found);
 		run = run_end(scan, end);
 	}
 	for (size_t i = end; i < run; i++)

@@ -132,19 +132,6 @@ static bool number_value(const struct number *number, struct span text, double *
 	return span_parse_double(text, value);
 }
 
-static bool word_value(struct span word, double *value)
-{
-	if (span_equal(word, SPAN("NaN")))
-		*value = NAN;
-	else if (span_equal(word, SPAN("Infinity")) || span_equal(word, SPAN("+Infinity")))
-		*value = INFINITY;
-	else if (span_equal(word, SPAN("-Infinity")))
-		*value = -INFINITY;
-	else
-		return false;
-	return true;
-}
-
 static enum status scan_value(struct scanner *s, double *value)
 {
 	struct ndjson_value word;
@@ -155,7 +142,7 @@ static enum status scan_value(struct scanner *s, double *value)
 	first = s->at;
 	if (s->at < s->end && *s->at == '"') {
 		TRY(scan_string(s, &word));
-		if (word_value(word.raw, value))
+		if (word.raw.len && span_scan_non_finite(word.raw, value) == word.raw.len)
 			return OK;
 		s->at = first;
 		return expected(s, "a number, \"NaN\", \"Infinity\" or \"-Infinity\"");

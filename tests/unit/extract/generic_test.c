@@ -103,6 +103,55 @@ TEST(a_name_and_its_number)
 	CHECK_CASES(cases);
 }
 
+/* As printf, strtod and Microsoft's old runtime write them. */
+TEST(values_that_are_not_finite)
+{
+	static const struct line_case cases[] = {
+		{"step {S} loss: 1.#QNAN", "train:loss=nan@9"},
+		{"step {S} loss: 1.#QNAN0, lr 1e-4", "train:loss=nan@9 train:lr=0.0001@9"},
+		{"step {S} | loss -1.#IND00 | lr 1e-4", "train:loss=nan@9 train:lr=0.0001@9"},
+		{"step {S} loss=1.#SNAN grad_norm=1.#QNB", "train:loss=nan@9 train:grad_norm=nan@9"},
+		{"{'step': {S}, 'loss': 1.#INF}", "train:loss=inf@9"},
+		{"{\"step\": {S}, \"loss\": -1.#INF, \"lr\": 0.0001}", "train:loss=-inf@9 train:lr=0.0001@9"},
+		{"iteration {S}: train_loss=1.#IND grad_norm=0.5", "train:loss=nan@9 train:grad_norm=0.5@9"},
+		{"step {S} loss: -nan(ind)", "train:loss=nan@9"},
+		{"step {S} loss: nan(0x7ff8000000000000) lr 1e-4", "train:loss=nan@9 train:lr=0.0001@9"},
+		{"step {S} loss: 1e999", "train:loss=inf@9"},
+		{"step {S} loss=-1e999 lr=1e-4", "train:loss=-inf@9 train:lr=0.0001@9"},
+		{"step {S} loss: ({V})", "train:loss=2.125@9"},
+		{"step {S} loss: (nan)", "train:loss=nan@9"},
+		{"step {S} loss (nan)", "train:loss=nan@9"},
+		{"step {S} | loss (-inf) | lr 1e-4", "train:loss=-inf@9 train:lr=0.0001@9"},
+		{"step {S} loss: {V} (nan)", "train:loss=2.125@9 loss_avg=nan@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
+/* A line of an evaluation is none of training's, wherever it says so. */
+TEST(an_evaluation_says_so)
+{
+	static const struct line_case cases[] = {
+		{"*** eval *** step={S} loss={V}", "val:loss=2.125@9"},
+		{"=== Validation === step {S} loss {V}", "val:loss=2.125@9"},
+		{"step {S} *** eval *** loss={V}", "val:loss=2.125@9"},
+		{"----- test ----- step={S} loss={V}", "test:loss=2.125@9"},
+		{"Running evaluation... loss: {V}", "val:loss=2.125@2"},
+		{"Running evaluation\xe2\x80\xa6 step {S} loss: {V}", "val:loss=2.125@9"},
+		{"[eval] step {S} loss {V}", "val:loss=2.125@9"},
+		{"(eval) loss: {V}", "val:loss=2.125@2"},
+		{"test loss at step {S}: {V}", "test:loss=2.125@9"},
+		{"val loss after epoch 3 step {S}: {V}", "val:loss=2.125@9"},
+		{"train loss at step {S}/600: {V}", "train:loss=2.125@9"},
+		{"loss at iteration {S} = {V}, lr 1e-4", "train:loss=2.125@9 train:lr=0.0001@9"},
+		{"no eval at step {S}, loss: {V}", "train:loss=2.125@9"},
+		{"before eval - step {S} - loss: {V}", "train:loss=2.125@9"},
+		{"saved at step {S}: {V}", ""},
+	};
+
+	CHECK_CASES(cases);
+}
+
 /* Counters that are no word and a number. */
 TEST(a_step_in_other_forms)
 {
@@ -337,7 +386,6 @@ TEST(what_is_no_metric)
 		{"2026-11-2{S} 10:00:0{S} checkpoint saved", ""},
 		{"addr 0x7f{S} size: {S}", ""},
 		{"step {S} loss: 1.234,5", ""},
-		{"step {S} loss: 1e999", ""},
 		{"step {S} loss: 0x1f", ""},
 		{"step {S} seed: {S} rank: {S} port={S}", ""},
 		{"ValueError: loss {V} is not finite at step {S}", ""},

@@ -213,9 +213,8 @@ TEST(a_header_that_is_too_large_is_said)
 
 TEST(what_is_no_number_is_said_and_no_point)
 {
-	static const char *const odd[] = {"step 2 loss: 1e999", "step 2 loss: -1e999", "step 2 loss: 0x1f",
-		"step 2 loss: 0xaf", "step 2 loss: -0XAF", "step 2 loss: 1.234,5", "step 2 loss=0,04",
-		"step 2 loss=0,040", "step 2 loss: 1.2.3"};
+	static const char *const odd[] = {"step 2 loss: 0x1f", "step 2 loss: 0xaf", "step 2 loss: -0XAF",
+		"step 2 loss: 1.234,5", "step 2 loss=0,04", "step 2 loss=0,040", "step 2 loss: 1.2.3"};
 	AUTO_DONE(stream) s = any_stream();
 
 	CHECK_INT(feed(&s, "step 1 loss: 2.5"), 1);

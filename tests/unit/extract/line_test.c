@@ -35,6 +35,29 @@ TEST(flags_in_front_hide_no_value_that_an_expression_does_not_foresee)
 	}
 }
 
+/* What an expression for digits finds of "1.#QNAN" is its 1. */
+TEST(no_expression_cuts_a_value_that_is_not_finite)
+{
+	static const char *const regexes[] = {"loss: ([0-9.]+)", "loss: (-?\\\\d+)", "loss: (-?\\\\d+\\\\.?\\\\d*)",
+		"loss: (-?\\\\d+\\\\.\\\\d+)", "loss: (\\\\S+),", "loss: ([^,]+),", "loss: ([0-9.]+), lr"};
+	static const char *const values[] = {
+		"1.#QNAN", "1.#QNAN0", "-1.#IND", "-1.#IND00", "1.#SNAN", "1.#QNB", "-nan(ind)", "nan(snan)"};
+	char text[128];
+
+	for (size_t i = 0; i < sizeof regexes / sizeof *regexes; i++) {
+		snprintf(text, sizeof text, "[{\"Name\":\"v\",\"Regex\":\"%s\"}]", regexes[i]);
+		AUTO_DONE(stream) s = stream_of(text);
+		CHECK_INT(feed(&s, "loss: 2.5, lr 1"), 1);
+		for (size_t j = 0; j < sizeof values / sizeof *values; j++) {
+			snprintf(text, sizeof text, "loss: %s, lr 1", values[j]);
+			if (feed(&s, text) != 1 || !isnan(newest(&s)->value))
+				test_fail(__FILE__, __LINE__, "%s: %s is %g", regexes[i], values[j], newest(&s)->value);
+		}
+		CHECK_INT(feed(&s, "loss: 1.#INF, lr 1"), 1);
+		CHECK(isinf(newest(&s)->value));
+	}
+}
+
 TEST(numbers_as_trainers_print_them)
 {
 	AUTO_DONE(stream) s = stream_of("[{\"Name\":\"v\",\"Regex\":\"v=([^;]*);\"}]");

@@ -279,6 +279,26 @@ TEST(values_that_are_no_numbers)
 	CHECK_DOUBLE(newest_of(&s, SPAN("conv_loss"))->value, 0.067);
 }
 
+TEST(a_preset_reads_what_old_runtimes_print)
+{
+	static const struct {
+		const char *line, *odd;
+	} cases[] = {
+		{"iter 5: loss 2.5000, time 20.00ms, mfu 30.00%", "iter 6: loss 1.#QNAN, time 20.00ms, mfu 30.00%"},
+		{"iter 5: loss 2.5000, time 20.00ms, mfu 30.00%", "iter 6: loss 1.#QNB, time 20.00ms, mfu 30.00%"},
+		{"{'loss': 2.5, 'grad_norm': 1.5, 'learning_rate': 1e-4, 'epoch': 0.1}",
+			"{'loss': -1.#IND, 'grad_norm': 1.5, 'learning_rate': 1e-4, 'epoch': 0.2}"},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		AUTO_DONE(stream) s = preset_stream();
+		for (int j = 0; j < 3; j++)
+			feed(&s, cases[i].line);
+		feed(&s, cases[i].odd);
+		CHECK(isnan(newest_of(&s, SPAN("train:loss"))->value));
+	}
+}
+
 TEST(bars_come_before_what_trains)
 {
 	AUTO_DONE(stream) s = preset_stream();
