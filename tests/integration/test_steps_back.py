@@ -58,7 +58,7 @@ class Run:
 
 
 def breaks(run):
-    return [(row["step"], row["from_step"], row["lost_steps"], row["redone_seconds"]) for row in run.goodput()["breaks"]]
+    return [(row.get("step"), row["from_step"], row["lost_steps"], row["redone_seconds"]) for row in run.goodput()["breaks"]]
 
 
 def attempts(run):
