@@ -412,13 +412,38 @@ bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span sign
 	return found && found->about == SIGNATURE_NODE;
 }
 
+static bool read_facts(const struct incident_row *row, struct json **out)
+{
+	AUTO_DONE(buf) text = BUF_INIT(STORED_FACTS_BYTES);
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(row->facts));
+	return !text.failure && json_parse(out, buf_span(&text), NULL) == OK;
+}
+
 bool known_fault_is_cleared(struct arena *arena, struct span document, const struct incident_row *row)
+{
+	AUTO(json) facts = NULL;
+
+	return read_facts(row, &facts) &&
+	       by_hand_find_fault(arena, document, json_string_of(json_get(facts, "stream")), row->incident.line).len;
+}
+
+bool known_fault_is_survived(const struct pipeline *pipeline, const struct incident_row *row)
+{
+	AUTO(json) facts = NULL;
+
+	return read_facts(row, &facts) && known_fault_is_nonfatal(pipeline, json_string_of(json_get(facts, "fault")));
+}
+
+enum status known_fault_say(struct arena *arena, const struct incident_row *row, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(STORED_FACTS_BYTES);
 	AUTO(json) facts = NULL;
 
-	buf_printf(&text, "{%.*s}", SPAN_ARGS(row->facts));
-	if (text.failure || json_parse(&facts, buf_span(&text), NULL) != OK)
-		return false;
-	return by_hand_find_fault(arena, document, json_string_of(json_get(facts, "stream")), row->incident.line).len;
+	if (read_facts(row, &facts))
+		buf_printf(&text, "%.*s: %.*s", SPAN_ARGS(json_string_of(json_get(facts, "summary"))),
+			SPAN_ARGS(json_string_of(json_get(facts, "text"))));
+	TRY(buf_status(&text, err));
+	*out = arena_copy(arena, buf_span(&text));
+	return out->ptr ? OK : error_no_memory(err);
 }

@@ -77,3 +77,8 @@ bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span sign
 /* Somebody said by hand, in its job's document, that what the incident was opened for is not its machine's. */
 struct incident_row;
 bool known_fault_is_cleared(struct arena *arena, struct span document, const struct incident_row *row);
+/* The incident was opened for a fault that its machine survived. */
+bool known_fault_is_survived(const struct pipeline *pipeline, const struct incident_row *row);
+/* What a message says of such an incident, of what the store has: "GPU has fallen off the bus on gpu017: NVRM: Xid …" */
+enum status known_fault_say(
+	struct arena *arena, const struct incident_row *row, struct span *out, struct error *err) MUST_CHECK;

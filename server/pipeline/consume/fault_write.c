@@ -161,13 +161,28 @@ static enum status open_incident(
 
 /* ---- what is there already ---- */
 
-/* Somebody said that what it was opened for was not the machine's: what comes now is another matter. */
-static enum status is_cleared(const struct writing *w, uint32_t incident_id, bool *out, struct error *err)
+/*
+ * May what is said now be part of it? Never where less would be told: of an incident of lines that came late nobody is, and of what a machine
+ * survived nothing follows. A graver symptom raises a fault that is still open; a graver fault is one of its own.
+ */
+static enum status may_take(
+	const struct writing *w, int64_t job_id, const struct near_incident *near, bool *out, struct error *err)
 {
+	const struct signature *said = w->stretch->signature;
+	bool is_node = is_of_machine(w), is_own = job_id == w->job->job_id;
 	struct incident_row row;
 
-	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, w->job->job_id, incident_id, &row, err));
-	*out = known_fault_is_cleared(w->arena, w->job->document, &row);
+	*out = false;
+	if (is_node && near->kind == INCIDENT_NODE_SUSPECT && !is_of(near->opened_ordinal, w->stretch->host))
+		return OK;
+	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, job_id, near->incident_id, &row, err));
+	bool can_rise = !is_node && near->kind == INCIDENT_NODE_SUSPECT && row.incident.state == INCIDENT_OPEN;
+	if ((row.incident.is_historic && !w->stretch->is_historic) ||
+		(row.incident.severity < said->severity && !can_rise) ||
+		(!said->is_nonfatal && known_fault_is_survived(w->pipeline, &row)))
+		return OK;
+	/* somebody said by hand that what it was opened for was not the machine's: what comes now is another matter */
+	*out = !is_node || !is_own || !known_fault_is_cleared(w->arena, w->job->document, &row);
 	return OK;
 }
 
@@ -181,14 +196,24 @@ static enum status find_near(const struct writing *w, int64_t job_id, uint32_t k
 	TRY(store_read_near(store_tx_reader(w->tx), w->arena, job_id, kinds, hit->first_ms - CAUSE_BEFORE_MS,
 		hit->last_ms + CAUSE_AFTER_MS, &rows, &count, err));
 	for (size_t i = 0; i < count && !*id; i++) {
-		bool is_node = rows[i].kind == INCIDENT_NODE_SUSPECT && is_of_machine(w), is_out = false;
-		if (is_node && !is_of(rows[i].opened_ordinal, w->stretch->host))
-			continue;
-		if (is_node && job_id == w->job->job_id)
-			TRY(is_cleared(w, rows[i].incident_id, &is_out, err));
-		*id = is_out ? 0 : rows[i].incident_id;
+		bool is_taken;
+		TRY(may_take(w, job_id, &rows[i], &is_taken, err));
+		*id = is_taken ? rows[i].incident_id : 0;
 	}
 	return OK;
+}
+
+/* It is told anew as what a symptom of it is. */
+static enum status raise_to(const struct writing *w, uint32_t incident_id, enum severity severity, struct error *err)
+{
+	struct incident_row row;
+
+	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, w->job->job_id, incident_id, &row, err));
+	if (row.incident.severity >= severity)
+		return OK;
+	row.incident.severity = severity;
+	TRY(known_fault_say(w->arena, &row, &row.detail, err));
+	return put(w, &row, w->job->team, err);
 }
 
 /* Of the machine's fault: what only said so is beneath it from now on, and over. Its end is told before: of what is beneath another no list is told. */
@@ -197,8 +222,9 @@ static enum status fold_one(const struct writing *w, uint32_t from, uint32_t int
 	struct incident_row row;
 
 	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, w->job->job_id, from, &row, err));
-	if (row.fold_id)
-		return OK; /* it is of an earlier one */
+	if (row.fold_id || (w->stretch->is_historic && !row.incident.is_historic))
+		return OK; /* it is of an earlier one; of this one nobody is told */
+	enum severity severity = row.incident.severity;
 	if (row.incident.state == INCIDENT_OPEN) {
 		row.incident.state = INCIDENT_RECOVERED;
 		row.incident.closed_ms = w->stretch->hit.last_ms > row.incident.opened_ms ? w->stretch->hit.last_ms
@@ -206,7 +232,8 @@ static enum status fold_one(const struct writing *w, uint32_t from, uint32_t int
 		row.detail = SPAN("");
 		TRY(put(w, &row, w->job->team, err));
 	}
-	return store_fold_incident(w->tx, w->job->job_id, from, into, err);
+	TRY(store_fold_incident(w->tx, w->job->job_id, from, into, err));
+	return raise_to(w, into, severity, err);
 }
 
 static bool is_beneath(const struct writing *w, const struct near_incident *row)
@@ -264,7 +291,8 @@ static enum status choose_of_node(const struct writing *w, uint32_t *id, struct 
 	if (*id)
 		return OK;
 	TRY(open_incident(w, w->job, true, id, err));
-	TRY(fold_symptoms(w, *id, err));
+	if (!w->stretch->signature->is_nonfatal)
+		TRY(fold_symptoms(w, *id, err));
 	return tell_others(w, err);
 }
 
@@ -276,9 +304,10 @@ static enum status choose(const struct writing *w, uint32_t *id, struct error *e
 		return choose_of_node(w, id, err);
 	if (w->stretch->signature->beneath)
 		TRY(find_near(w, w->job->job_id, w->stretch->signature->beneath, id, err));
-	if (!*id)
-		TRY(store_find_signature_incident(store_tx_reader(w->tx), hit->job_id, hit->signature,
-			hit->first_ms - SIGN_QUIET_MS, hit->last_ms + SIGN_QUIET_MS, id, err));
+	if (*id)
+		return raise_to(w, *id, w->stretch->signature->severity, err);
+	TRY(store_find_signature_incident(store_tx_reader(w->tx), hit->job_id, hit->signature,
+		hit->first_ms - SIGN_QUIET_MS, hit->last_ms + SIGN_QUIET_MS, id, err));
 	return *id ? OK : open_incident(w, w->job, false, id, err);
 }
 
