@@ -71,8 +71,9 @@ def test_a_warning_with_a_critical_symptom_is_told_as_critical(server, hook, is_
     assert told(hook, "j").count(("node_suspect", "critical")) == 1
 
 
-def test_a_graver_fault_of_the_same_machine_is_told(server, hook):
-    said(server, "j", ("system/w4", 10 * MINUTE, CORRECTED), ("system/w4", 0, XID), ("system/w4", 0, CORRECTED), ("w3", 0, TIMEOUT))
+@pytest.mark.parametrize("ago_ms", [10 * MINUTE, 0])  # the second one: in the same millisecond, as of lines with times of whole seconds
+def test_a_graver_fault_of_the_same_machine_is_told(server, hook, ago_ms):
+    said(server, "j", ("system/w4", ago_ms, CORRECTED), ("system/w4", 0, XID), ("system/w4", 0, CORRECTED), ("w3", 0, TIMEOUT))
     critical = ("xid_79", "critical", "open", False, ("nccl_timeout", "xid_79"))
     wait_until(lambda: critical in listed(server, "j"), what="Xid 79", timeout=10)
     wait_until(lambda: told(hook, "j") == [("node_suspect", "critical")], what="its message")

@@ -135,6 +135,22 @@ static enum severity severity_of(const struct writing *w, const struct job_row *
 	return signature_severity(w->stretch->signature, type);
 }
 
+/* A machine's incidents of one millisecond, as many lines have whole seconds, are still several. */
+static enum status make_ordinal(const struct writing *w, int64_t job_id, bool is_node, uint64_t *out, struct error *err)
+{
+	const struct signature_hit_row *hit = &w->stretch->hit;
+	struct near_incident *rows;
+	size_t count = 0;
+
+	*out = incident_ordinal_of(is_node ? w->stretch->host : hit->signature, hit->first_ms);
+	if (is_node)
+		TRY(store_read_near(store_tx_reader(w->tx), w->arena, job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT,
+			hit->first_ms, hit->first_ms, &rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		*out += is_of(rows[i].opened_ordinal, w->stretch->host);
+	return OK;
+}
+
 static enum status open_incident(
 	const struct writing *w, const struct job_row *job, bool is_node, uint32_t *id, struct error *err)
 {
@@ -148,10 +164,10 @@ static enum status open_incident(
 	row.incident = (struct incident){.kind = is_node ? INCIDENT_NODE_SUSPECT : INCIDENT_LOG_SIGNATURE,
 		.severity = severity_of(w, job),
 		.state = INCIDENT_OPEN,
-		.opened_ordinal = incident_ordinal_of(is_node ? w->stretch->host : hit->signature, hit->first_ms),
 		.opened_ms = hit->first_ms,
 		.line = is_own ? hit->first_line : NO_LINE,
 		.is_historic = w->stretch->is_historic};
+	TRY(make_ordinal(w, job->job_id, is_node, &row.incident.opened_ordinal, err));
 	TRY(write_facts(w, is_node, is_own, &row.facts, err));
 	TRY(write_detail(w, &row.detail, err));
 	TRY(put(w, &row, job->team, err));
