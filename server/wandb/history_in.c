@@ -205,11 +205,39 @@ enum status history_identify(struct history_reader *reader, struct span line, ui
 	return OK;
 }
 
+/* *is_there: another session has sent it. */
+static void note_time(struct history_reader *reader, bool *is_there)
+{
+	const struct history_value *value = reader->times ? find(reader, SPAN("_timestamp")) : NULL;
+
+	*is_there = false;
+	if (!value || !(value->number > 0) || value->number > 1e10)
+		return;
+	*is_there = reader->is_sync && sent_times_has(reader->times, value->number);
+	sent_times_note(reader->times, value->number);
+}
+
+enum status history_pass(struct history_reader *reader, struct span line, struct error *err)
+{
+	size_t left_out = 0;
+	bool is_there;
+
+	TRY(keep_line(reader, line, &left_out, err));
+	note_time(reader, &is_there);
+	return OK;
+}
+
 enum status history_read(struct history_reader *reader, struct span line, struct error *err)
 {
 	const struct history_value *step, *runtime;
+	size_t left_out = 0;
+	bool is_there;
 
-	TRY(keep_line(reader, line, &reader->left_out, err));
+	TRY(keep_line(reader, line, &left_out, err));
+	note_time(reader, &is_there);
+	if (is_there)
+		return OK;
+	reader->left_out += left_out;
 	int64_t ts_ms = time_of(reader);
 	step = reader->is_system ? NULL : find(reader, SPAN("_step"));
 	runtime = find(reader, SPAN("_runtime"));

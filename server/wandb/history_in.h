@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "model/metrics/batch.h"
+#include "wandb/sent_times.h"
 
 /* Which metric is the axis of others: define_metric's. The first that fits counts. */
 struct history_axis {
@@ -27,6 +28,8 @@ struct history_reader {
 	struct span label; /* of a process that shares its run: names of its measures end in "/l:" and this; "": none */
 	int64_t now_ms; /* of a line without a time */
 	size_t max_series; /* of the stream in this batch: what is beyond is left out */
+	struct sent_times *times; /* each line's is noted; NULL: they are not kept */
+	bool is_sync; /* a line of a time that another session has sent is there */
 
 	/* What was read so far. */
 	int64_t first_ms, last_ms; /* 0: nothing */
@@ -42,6 +45,8 @@ struct history_reader {
 
 struct history_reader history_reader_on(struct batch *batch, struct span job, struct span stream, int64_t now_ms);
 enum status history_read(struct history_reader *reader, struct span line, struct error *err) MUST_CHECK;
+/* Of a line that is there by its number its time is noted. */
+enum status history_pass(struct history_reader *reader, struct span line, struct error *err) MUST_CHECK;
 /* The same line has the same, in whatever order its keys come (clients shuffle them): a hash of its time and step. */
 enum status history_identify(
 	struct history_reader *reader, struct span line, uint64_t *out, struct error *err) MUST_CHECK;

@@ -27,6 +27,7 @@ enum {
 /* Files of a run that are this door's own notes (store/tracked_runs.h). */
 #define WANDB_RUN_FILE "run"
 #define WANDB_CONFIG_FILE "config"
+#define WANDB_TIMES_FILE "times" /* {"history","events"}: of what was sent (sent_times.h) */
 #define WANDB_LABEL_FILE "label"
 #define WANDB_ALERTS_FILE "alerts"
 
@@ -106,7 +107,7 @@ bool wandb_is_over(struct span status); /* of its row: it has ended, as far as i
 struct wandb_settings {
 	struct tracked_pairs pairs; /* HyperParameters */
 	struct buf config; /* {"lr":{"value":0.1}}: what a client that goes on is given; no secrets */
-	struct buf note; /* of WANDB_RUN_FILE: {"host","start","sync","axes":[[metric, axis]…]} */
+	struct buf note; /* of WANDB_RUN_FILE: {"host","start","sync","session","axes":[[metric, axis]…]} */
 	bool has_own; /* what a process says of itself, as wandb.Api() does not: start and axes */
 	int64_t start_ms; /* as the config says; 0: it does not */
 	bool is_shared; /* by several processes at once: mode="shared" */
@@ -117,6 +118,7 @@ struct wandb_settings {
 struct wandb_noting {
 	struct span host;
 	bool is_sync; /* its process sends what another one has trained */
+	int64_t session; /* when that process was first heard of */
 	const struct json
 		*before; /* whose axes are the run's as long as nothing else is said of their metrics; NULL: none */
 };

@@ -175,7 +175,9 @@ static enum status read_upsert(
 	TRY(identify(call, request, up, err));
 	TRY(read_noted(call, up, &noted, err));
 	up->is_sync = up->is_of_process ? is_of_sync(call, up) : noted && json_is_true(json_get(noted, "sync"));
-	const struct wandb_noting noting = {up->host, up->is_sync, noted};
+	double session;
+	bool is_known = !up->is_of_process && noted && json_number_of(json_get(noted, "session"), &session);
+	const struct wandb_noting noting = {up->host, up->is_sync, is_known ? (int64_t)session : call->now_ms, noted};
 	TRY(settings_read(call->arena, config, &noting, &up->settings, err));
 	TRY(read_origin(call, up, err));
 	TRY(add_tag(call, up, "wandb.name", up->name, err));
@@ -234,6 +236,7 @@ static enum status change_run(struct wandb_call *call, const struct upsert *up, 
 		.secondary = SPAN(""),
 		.reason = SPAN(""),
 		.start_ms = up->settings.start_ms,
+		.is_part = up->is_sync,
 		.now_ms = call->now_ms};
 
 	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);

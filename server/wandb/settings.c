@@ -195,6 +195,7 @@ static enum status write_note(const struct reading *r, const struct wandb_noting
 	json_put_span(&w, "host", noting->host);
 	json_put_i64(&w, "start", r->out->start_ms);
 	json_put_bool(&w, "sync", noting->is_sync);
+	json_put_i64(&w, "session", noting->session);
 	TRY(put_axes(&w, r->axes, noting->before, err));
 	json_object_end(&w);
 	return buf_status(&r->out->note, err);

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/goodput/goodput.h"
+#include "pipeline/jobs/tracked_part.h"
 #include "pipeline/pipeline.h"
 #include "state/jobs/history.h"
 #include "store/jobs.h"
@@ -26,6 +27,8 @@ struct posting {
 	struct ingest_result result;
 	int64_t last_ms; /* that it ever told of */
 	bool is_sync; /* by `wandb sync` */
+	struct sent_times history_times, event_times;
+	int64_t begun_ms; /* when its process began, as its config says; 0: it does not */
 	int64_t past_ms; /* of a run that was sent later than it was trained: the last that it tells of; 0: it is none */
 };
 
@@ -42,6 +45,32 @@ static enum status name_machine(struct wandb_call *call, const struct json *note
 	return p->start.system_stream.ptr ? OK : error_no_memory(err);
 }
 
+/* Of a run that processes share (mode="shared"). That one of them ends it ends no other, whose lines say nothing of the run then. */
+static bool is_one_of_several(const struct wandb_call *call)
+{
+	return http_request_header(call->request, WANDB_WRITER_HEADER).len != 0;
+}
+
+/* Processes that share a run send of the same times. */
+static enum status read_times(struct wandb_call *call, const struct json *note, struct posting *p, struct error *err)
+{
+	struct tracked_file_row row;
+	AUTO(json) times = NULL;
+	double session = 0, begun = 0;
+
+	if (is_one_of_several(call) || !json_number_of(json_get(note, "session"), &session))
+		return OK;
+	if (json_number_of(json_get(note, "start"), &begun))
+		p->begun_ms = (int64_t)begun;
+	TRY(store_read_tracked_file(call->reader, call->arena, p->row.job_id, SPAN(WANDB_TIMES_FILE), &row, err));
+	TRY(json_parse(&times, row.content.len ? row.content : SPAN("{}"), err));
+	sent_times_read(&p->history_times, json_get(times, "history"), (int64_t)session);
+	sent_times_read(&p->event_times, json_get(times, "events"), (int64_t)session);
+	p->start.history_times = &p->history_times;
+	p->start.event_times = &p->event_times;
+	return OK;
+}
+
 static enum status read_note(struct wandb_call *call, struct posting *p, struct error *err)
 {
 	struct tracked_file_row row;
@@ -51,14 +80,9 @@ static enum status read_note(struct wandb_call *call, struct posting *p, struct 
 	TRY(json_parse(&note, row.content.len ? row.content : SPAN("{}"), err));
 	TRY(wandb_note_axes(call->arena, note, &p->axes, &p->start.axis_count, err));
 	p->start.axes = p->axes;
-	p->is_sync = json_is_true(json_get(note, "sync"));
+	p->is_sync = p->start.is_sync = json_is_true(json_get(note, "sync"));
+	TRY(read_times(call, note, p, err));
 	return name_machine(call, note, p, err);
-}
-
-/* Of a run that processes share (mode="shared"). That one of them ends it ends no other, whose lines say nothing of the run then. */
-static bool is_one_of_several(const struct wandb_call *call)
-{
-	return http_request_header(call->request, WANDB_WRITER_HEADER).len != 0;
 }
 
 /* They count their lines each for itself, and say who they are. */
@@ -157,13 +181,36 @@ static enum status read_time(struct span line, int64_t *last_ms, struct error *e
 	return OK;
 }
 
+/* Of the process whose run is sent now; 0: nothing. */
+static int64_t last_sent(const struct posting *p)
+{
+	const struct sent_time *history = sent_times_own(&p->history_times), *events = sent_times_own(&p->event_times);
+	double last_s = history ? history->last_s : 0;
+
+	return (int64_t)((events && events->last_s > last_s ? events->last_s : last_s) * 1000);
+}
+
+static int64_t first_sent(const struct posting *p)
+{
+	const struct sent_time *history = sent_times_own(&p->history_times), *events = sent_times_own(&p->event_times);
+	double first_s = history ? history->first_s : 0;
+
+	return (int64_t)((events && (!history || events->first_s < first_s) ? events->first_s : first_s) * 1000);
+}
+
 /* It is sent by `wandb sync`, by which its console has other times: the client says so, or all that it ever told was before anybody had heard of it. */
 static enum status find_past(struct posting *p, const struct batch *batch, struct error *err)
 {
 	int64_t last_ms = p->post.last_ms;
 
-	TRY(read_time(p->start.history.content, &last_ms, err));
-	TRY(read_time(p->start.events.content, &last_ms, err));
+	int64_t sent_ms = p->is_sync ? last_sent(p) : 0;
+
+	if (sent_ms) {
+		last_ms = sent_ms;
+	} else {
+		TRY(read_time(p->start.history.content, &last_ms, err));
+		TRY(read_time(p->start.events.content, &last_ms, err));
+	}
 	p->last_ms = last_ms;
 	bool is_told_later = p->is_sync && last_ms < p->start.now_ms;
 	p->past_ms = is_told_later || last_ms < p->job.announced_ms ? last_ms : 0;
@@ -244,6 +291,34 @@ static enum status check_processes(
 	return OK;
 }
 
+/* Before the batch goes: of whose times its lines are, and a summary is the run's that is not of an earlier part. */
+static enum status put_times(const struct posting *p, struct batch *batch, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(2 * SENT_TIMES_MAX * 80 + 64);
+	struct json_writer w = json_writer_on(&text);
+	size_t kept = 0;
+
+	if (!last_sent(p))
+		return OK;
+	struct batch_file *files = arena_alloc(batch->arena, (batch->file_count + 1) * sizeof *files);
+	if (!files)
+		return error_no_memory(err);
+	for (size_t i = 0; i < batch->file_count; i++)
+		if (!p->is_sync || !sent_times_is_older(&p->history_times) ||
+			!span_equal(batch->files[i].name, SPAN(WANDB_SUMMARY)))
+			files[kept++] = batch->files[i];
+	json_object(&w);
+	sent_times_write(&p->history_times, "history", &w);
+	sent_times_write(&p->event_times, "events", &w);
+	json_object_end(&w);
+	TRY(buf_status(&text, err));
+	struct span content = arena_copy(batch->arena, buf_span(&text));
+	files[kept++] = (struct batch_file){.name = SPAN(WANDB_TIMES_FILE), .content = content, .is_unchecked = true};
+	batch->files = files;
+	batch->file_count = kept;
+	return content.ptr ? OK : error_no_memory(err);
+}
+
 static enum status store(struct wandb_call *call, struct posting *p, struct span body, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
@@ -260,11 +335,33 @@ static enum status store(struct wandb_call *call, struct posting *p, struct span
 	if (!batch->file_count)
 		return OK;
 	TRY(check_processes(call, p, batch, err));
+	TRY(put_times(p, batch, err));
 	batch->files_job_id = p->row.job_id;
 	return pipeline_store(call->pipeline, &batch, &p->result, err);
 }
 
 /* ---- what it says of the run ---- */
+
+/* What is sent of a run that has ended may be of a process before its last one. */
+static enum status put_part(
+	struct wandb_call *call, const struct posting *p, const struct run_change *change, struct error *err)
+{
+	struct tracked_part part = {.run_id = change->run_id,
+		.team = change->team,
+		.begun_ms = p->begun_ms,
+		.first_ms = first_sent(p),
+		.last_ms = last_sent(p),
+		.secondary = change->secondary,
+		.reason = change->reason,
+		.now_ms = change->now_ms};
+
+	if (!part.last_ms)
+		return OK;
+	TRY(pipeline_put_part(call->pipeline, call->arena, &part, err));
+	if (part.is_new)
+		goodput_settle(call->pipeline, call->reader, part.job);
+	return OK;
+}
 
 static enum status put_status(struct wandb_call *call, struct posting *p, const char *status, const char *secondary,
 	const char *reason, struct error *err)
@@ -280,6 +377,8 @@ static enum status put_status(struct wandb_call *call, struct posting *p, const 
 	bool is_end = wandb_is_over(change.status);
 	bool is_shipped = wandb_is_shipped(call, p->job.name);
 
+	if (is_end && p->is_sync && wandb_is_over(p->row.status))
+		return is_shipped ? OK : put_part(call, p, &change, err);
 	if (span_equal(p->row.status, change.status))
 		return OK; /* a request that came again, or the same file of a run that was sent again */
 	if (is_end)
@@ -319,7 +418,8 @@ enum status wandb_take_stream(struct wandb_call *call, struct span body, struct 
 	*p = (struct posting){.result = {.accepted = 0}};
 	TRY(begin(call, p, body, err));
 	TRY(store(call, p, body, err));
-	if (p->result.accepted && wandb_is_over(p->row.status) && !is_one_of_several(call))
+	bool goes_on = !p->is_sync || p->post.last_ms > p->row.end_ms;
+	if (p->result.accepted && goes_on && wandb_is_over(p->row.status) && !is_one_of_several(call))
 		TRY(put_status(call, p, "RUNNING", "Training", "", err));
 	if (p->post.is_complete)
 		TRY(end_run(call, p, err));

@@ -148,6 +148,18 @@ static enum status find_origin(struct lines_reading *lines, struct span text, st
 	return OK;
 }
 
+/* What cannot be read was left out when it came first. */
+static enum status pass_line(struct lines_reading *lines, struct span text, struct error *err)
+{
+	struct error why;
+	enum status status = history_pass(lines->history, text, &why);
+
+	if (status == OK || status == ERR_INVALID)
+		return OK;
+	*err = why;
+	return status;
+}
+
 /* Lines of the console are looked into also if they are there: they may be drawn anew. */
 static bool is_wanted(const struct lines_reading *lines)
 {
@@ -163,26 +175,29 @@ static enum status take_line(void *context, struct json_scan *s, struct error *e
 
 	TRY(json_scan_text(s, &item, err));
 	bool is_first = lines->history && !lines->number;
-	if (is_first || is_wanted(lines))
+	bool is_passed = lines->history && lines->history->is_sync; /* of which the times are wanted */
+	if (is_first || is_passed || is_wanted(lines))
 		TRY(json_scan_decode(s, &item, &lines->reading->line, &text, err));
 	if (is_first)
 		TRY(find_origin(lines, text, err));
 	if (is_wanted(lines))
 		TRY(lines->history ? take_history_line(lines, text, err) : take_console_line(lines, text, err));
+	else if (is_passed)
+		TRY(pass_line(lines, text, err));
 	lines->number++;
 	if (lines->number > file->next_line)
 		file->next_line = lines->number;
 	return OK;
 }
 
-/* What a client that goes on asks for. */
+/* What a client that goes on asks for: where the run is last, also if an earlier part of it comes later. */
 static enum status put_tail(struct lines_reading *lines, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(4096);
 	struct json_writer w = json_writer_on(&text);
 	const struct history_reader *history = lines->history;
 
-	if (!history->last_ms)
+	if (!history->last_ms || (history->is_sync && history->times && sent_times_is_older(history->times)))
 		return OK;
 	json_object(&w);
 	json_put_double(&w, "_step", history->last_step);
@@ -209,6 +224,8 @@ static enum status read_history(
 	history.is_measured = is_system && start->has_system;
 	history.label = start->label;
 	history.max_series = start->max_series;
+	history.times = is_system ? start->event_times : start->history_times;
+	history.is_sync = start->is_sync;
 	history.axes = start->axes;
 	history.axis_count = is_system ? 0 : start->axis_count;
 	TRY(json_scan_each(s, take_line, &lines, err));

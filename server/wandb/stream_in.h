@@ -30,6 +30,8 @@ struct stream_start {
 	size_t max_series; /* of a stream in one body */
 	bool has_console; /* its lines are here by another way */
 	bool has_system; /* so are those measures that have a name of ours */
+	bool is_sync; /* what a process trained that is gone: lines may be there by other numbers */
+	struct sent_times *history_times, *event_times; /* of the run; NULL: they are not kept */
 	int64_t now_ms;
 };
 

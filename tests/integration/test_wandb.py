@@ -216,6 +216,53 @@ give({"ran": [begun, time.time()]})
     assert all(line["ts_ms"] <= 1000 * ended + 1000 for line in server.lines("off/line", "console"))
 
 
+def sync_again(server, version, folder):
+    wandbclient.sync(server, version, folder)
+    for told in folder.glob("*.synced"):
+        told.unlink()
+
+
+OFFLINE_PART = """
+begun = time.time()
+run = wandb.init(project="off", id="parts", name="parts", mode="offline", resume=None if sys.argv[2] == "None" else sys.argv[2])
+for step in range(int(sys.argv[1]), int(sys.argv[1]) + 5):
+    run.log({"loss": step})
+    time.sleep(0.2)
+run.finish()
+give({"ran": [begun, time.time()]})
+"""
+
+
+@pytest.mark.parametrize("order, resume", [
+    ((0, 1), "allow"), ((1, 0), None), pytest.param((0, 1), None, marks=long), pytest.param((1, 0), "allow", marks=long)])
+def test_offline_parts_of_one_run_are_billed_as_they_were(server, order, resume):
+    """Two processes without a network, of one id: whichever is sent first, and however often, each is billed for its own time."""
+    version, ran, folders = wandbclient.NEWEST, [], []
+    for part in range(2):
+        out = wandbclient.run(server, version, OFFLINE_PART, 5 * part, "allow" if part else resume)
+        ran += [next(json.loads(line)["ran"] for line in out.splitlines() if line.startswith('{"ran"'))]
+        (folder,) = set((server.folder / "wandb").glob("offline-run-*")) - set(folders)
+        folders.append(folder)
+        wait_until(lambda: time.time() > ran[-1][1] + 4, what="a time without a process, and a sync that is later than both")
+    billed = sum(ended - begun for begun, ended in ran)
+
+    def check(when):
+        server.wait_for_extraction()
+        row = wait_until(lambda: (row := job(server, "off/parts"))["metrics"][0]["count"] >= 10 and row, what="the points")
+        assert row["TrainingJobStatus"] == "Completed", (when, row)
+        assert row["TrainingStartTime"] == pytest.approx(ran[0][0], abs=1) and row["TrainingEndTime"] == pytest.approx(ran[1][1], abs=1.5), (when, ran, row)
+        assert row["BillableTimeInSeconds"] == pytest.approx(billed, abs=3), (when, billed, row)
+        assert server.points("off/parts", "loss", attempts="all")["total_points"] == 10, when
+        return {name: value for name, value in row.items() if name not in ("LastModifiedTime", "last_heard_ms")}
+
+    for index in order:
+        sync_again(server, version, folders[index])
+    before = check("once")
+    for index in order:
+        sync_again(server, version, folders[index])
+        assert check(f"part {index} again") == before
+
+
 @long
 def test_the_sync_of_a_run_that_was_cut_off_is_not_its_end(server):
     """It was online, and killed: it has the time at which it was at work last, whenever the rest of it is sent."""

@@ -71,6 +71,31 @@ def test_a_sync_s_time_is_none_of_its_run(shared):
     assert all(line["ts_ms"] <= 1000 * now + 510 for line in shared.lines("p/cut", "console"))
 
 
+def test_parts_of_a_run_are_sent_in_any_order_and_again(shared):
+    """Three processes that trained one after the other, the second of which failed: each sync counts its lines behind all that are there."""
+    ends, sent = {0: 0, 100: 1, 200: 0}, []
+
+    def send(begun):
+        started = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(T0 + begun))
+        resumed = ask(shared, "RunResumeStatus", {"project": "p", "name": "parts"})[1]["data"]["model"]["bucket"]
+        offset = resumed["historyLineCount"] if resumed else 0
+        make_run(shared, "parts", host="node-1", program="-m wandb.__main__", config=json.dumps({"_wandb": {"value": {"e": {"w": {"startedAt": started}}}}}))
+        taken(post(shared, "parts", {HISTORY: (offset, rows(begun + 1, begun + 11))}))
+        taken(post(shared, "parts", {SUMMARY: (0, [{"loss": begun}])}, complete=True, exitcode=ends[begun]))
+        sent.append(begun)
+        row = shared.get("/api/v1/jobs/p%2Fparts").body
+        return [(each["Status"], each["StartTime"] - T0) for each in row["SecondaryStatusTransitions"]], row["BillableTimeInSeconds"]
+
+    send(200)
+    assert send(0) == ([("Training", 0), ("Completed", 10), ("Training", 200), ("Completed", 210)], 20)
+    whole = [("Training", 0), ("Completed", 10), ("Training", 100), ("Failed", 110), ("Training", 200), ("Completed", 210)], 30
+    for begun in (100, 0, *66 * [200], 100):  # more often than times are kept of
+        assert send(begun) == whole, sent
+    assert shared.points("p/parts", "loss", attempts="all")["total_points"] == 30, sent
+    tail = ask(shared, "RunResumeStatus", {"project": "p", "name": "parts"})[1]["data"]["model"]["bucket"]
+    assert json.loads(json.loads(tail["historyTail"])[0])["_step"] == 210 and json.loads(tail["summaryMetrics"]) == {"loss": 200}
+
+
 def test_a_run_that_is_told_of_as_it_goes_on_ends_when_its_process_ends_it(shared):
     """Its last row is held back until then, however long the process was at work without another: an evaluation, a checkpoint."""
     now = time.time()

@@ -386,7 +386,10 @@ static enum status change_start(struct changing *changing, struct store_tx *tx, 
 								 .reason = SPAN(""),
 								 .start_ms = run->start_ms,
 								 .source = SOURCE_ASSUMED};
+	struct told_row later = begun;
 	bool has_begun;
+
+	later.message = SPAN("");
 
 	changing->life.failed = (struct job_failed_incident){0}; /* after a commit that failed this runs again */
 	if (!start_ms || start_ms >= run->start_ms)
@@ -397,6 +400,8 @@ static enum status change_start(struct changing *changing, struct store_tx *tx, 
 		return OK;
 	}
 	TRY(store_delete_told(tx, row->job_id, &begun, err));
+	if (changing->asked->is_part && run->end_ms)
+		TRY(store_put_told(tx, row->job_id, &later, err));
 	TRY(store_delete_told(tx, row->job_id, &made, err));
 	run->start_ms = begun.start_ms = made.start_ms = start_ms;
 	TRY(store_put_told(tx, row->job_id, &begun, err));

@@ -47,6 +47,7 @@ struct run_change {
 	struct span status; /* in the tracker's words; "": as it is */
 	int64_t end_ms; /* 0: not said */
 	int64_t start_ms; /* when all of it began, said only now: an earlier time than is known counts; 0: not said */
+	bool is_part; /* of a run that has ended: what began so early is a process before those that are known */
 	int64_t resumed_ms; /* when it went on, with a status that is none of an end; 0: now */
 	const struct span *inputs; /* JSON values that are added to its inputs, unless they are there */
 	size_t input_count;
