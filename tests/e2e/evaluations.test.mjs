@@ -44,3 +44,10 @@ test("the best checkpoints on a phone, in the dark", { viewport: { width: 390, h
   await shot(page, "evaluations-phone");
   assert.ok(await fitsWidth(page));
 });
+
+test("the best checkpoint of a job is said with its score, also where less is better", async ({ server, page, open }) => {
+  await server.post("/api/v1/jobs", { TrainingJobName: "a" });
+  for (const [step, ppl] of [[10, 9], [20, 8.5], [30, 8.75]]) await evaluate(server, "a", step, { "w/ppl": ppl });
+  await open("/jobs/a/training");
+  await page.getByText("Best: step 20, 8.500 by w/ppl", { exact: true }).waitFor();
+});

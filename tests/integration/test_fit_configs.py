@@ -187,7 +187,9 @@ def test_how_long_a_sequence_is(shared_server, settings, sequence):
 
 @pytest.mark.parametrize("settings", [{"offload_params": True}, {"fsdp": ["full_shard", "offload"]}, {"optimizer_cpu_offload": "True"}, {"fsdp_cpu_offload": True},
     {"adam_offload": True, "zero_stage": 2}, {"fsdp_config": {"param_offload": True}}, {"strategy": "FSDPStrategy(cpu_offload=True)"},
-    {"adapter": "qlora", "lora_r": 32}, {"finetuning_type": "lora"}, {"peft": {"peft_scheme": "lora"}}, {"lora_r": 8}])
+    {"adapter": "qlora", "lora_r": 32}, {"finetuning_type": "lora"}, {"peft": {"peft_scheme": "lora"}}, {"lora_r": 8},
+    {"peft_config": {"r": 16, "lora_alpha": 32}}, {"peft_config": "LoraConfig(task_type='CAUSAL_LM', peft_type=<PeftType.LORA: 'LORA'>, r=16)"}, {"lora": True}, {"lora_alpha": 16},
+    {"model": {"_component_": "torchtune.models.llama3.lora_llama3_8b"}}, {"peft": {"peft_scheme": "ptuning"}}, {"use_dora": True}])
 def test_what_is_not_covered(shared_server, settings):
     got, _ = asked(shared_server, {**TRAINER, **settings})
     assert got["not_covered"] and got["fits"] is None

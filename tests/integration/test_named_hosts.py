@@ -60,6 +60,9 @@ SAID = [
     ("loghost", json.dumps({"message": f"  {XID}", "host": "known-2"}), "known-2"),
     ("loghost", json.dumps({"message": f"kern  :err   : [Mon Nov 30 01:10:00 2026] {XID}", "host": "known-2"}), "known-2"),
     ("loghost", json.dumps({"message": f"[  123.1] NVRM: loading\n\x1b[33m[  123.4] {XID}", "host": "known-2"}), "known-2"),
+    # a header behind a prefix; of two nobody knows which
+    ("loghost", f"2026-11-30T01:10:00.5Z stdout F Nov 30 01:10:00 ob-5 kernel: [   12.5] {XID}", "ob-5"),
+    ("loghost", f"2026-11-30T01:10:00.5Z stdout F Nov 30 01:10:00 known-1 kernel: Nov 30 01:10:00 known-2 kernel: {XID}", None),
     # of the kernel for certain: what it says in words of its own counts, too
     ("loghost", f"Nov 30 01:10:00 ob-3 kernel: [  123.456] {UE}", "ob-3"),
     ("loghost", f"<2>1 2026-11-30T01:10:00.1+00:00 ob-4 kernel - - - {UE}", "ob-4"),

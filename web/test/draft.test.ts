@@ -52,7 +52,7 @@ test("an error finds its cell and its row", () => {
 });
 
 test("numbers are shown short and sent in full", () => {
-  const long = "loss (?<loss>[-+]?(?:\\d+\\.?\\d*(?:[eE][-+]?\\d+)?|\\.\\d+(?:[eE][-+]?\\d+)?|(?i:nan|inf))), x(";
+  const long = "loss (?<loss>[-+]?(?:1\\.#[a-zA-Z0+-]+|(?i:nan(?:\\(\\w+\\))?|inf)|\\d+\\.?\\d*(?:[eE][-+]?\\d+)?|\\.\\d+(?:[eE][-+]?\\d+)?)), x(";
   const [row = newRow()] = rowsOf([{ Name: "loss", Regex: long }]);
   expect(row.Regex).toBe("loss (?<loss>{N}), x(");
   expect(definitionsOf([row])).toEqual([{ Name: "loss", Regex: long }]);

@@ -247,14 +247,19 @@ static bool is_offloaded(const struct advice_facts *facts)
 static bool has_adapter(const struct advice_facts *facts)
 {
 	static const char *const switches[FIT_NAMES_MAX] = {"use_lora", "use_peft", "adapter", "finetuning_type",
-		"peft_method", "peft_scheme", "peft_type", "peft"};
-	static const char *const ranks[FIT_NAMES_MAX] = {"lora_r", "lora_rank", "lora_dim"};
+		"peft_method", "peft_scheme", "peft_type", "peft", "peft_config", "lora", "use_dora"};
+	static const char *const ranks[FIT_NAMES_MAX] = {
+		"lora_r", "lora_rank", "lora_dim", "lora_alpha", "peft_config.r", "peft_config.lora_alpha"};
+	static const char *const builders[FIT_NAMES_MAX] = {"model._component_", "model._target_"};
 	const struct advice_setting *setting;
 	bool is_said = false;
 
 	for (size_t at = 0; (setting = fit_find_next(facts, switches, &at)); is_said = true)
-		if (fit_is_on(setting) || fit_says(setting, "lora") || fit_says(setting, "freeze"))
+		if (fit_is_on(setting) || fit_says(setting, "lora") || fit_says(setting, "freeze") ||
+			fit_says(setting, "tuning"))
 			return true;
+	if (fit_says(fit_find(facts, builders), "lora"))
+		return true;
 	return !is_said && fit_number_of(fit_find(facts, ranks)) > 0;
 }
 

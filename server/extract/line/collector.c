@@ -79,7 +79,7 @@ static bool take_5424(struct span *text)
 	return true;
 }
 
-static bool take_syslog(struct span *text)
+bool syslog_take_header(struct span *text)
 {
 	struct span rest = *text;
 	bool is_5424;
@@ -240,7 +240,7 @@ enum part collector_take(struct span *text, struct peeling *peeling)
 	if (first == '[')
 		return take_kubectl(text) ? PART_TAG : PART_NONE;
 	if (first == '<')
-		return peeling->is_first && take_syslog(text) ? PART_TAG : PART_NONE;
+		return peeling->is_first && syslog_take_header(text) ? PART_TAG : PART_NONE;
 	if (peeling->has_time && !peeling->has_level && take_host_and_program(text))
 		return PART_TAG;
 	return peeling->is_first && (is_letter(first) || is_digit(first)) ? take_name(text, &peeling->guess)

@@ -3,6 +3,7 @@
 #include "extract/line/ansi.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/part.h"
+#include "extract/line/prefix.h"
 
 /* "2026-11-30 01:10:00 INFO kernel: …" is a logger's of that name. */
 bool kernel_line_names(struct span host)
@@ -185,7 +186,7 @@ struct span kernel_line_peel(struct span text)
 
 	text = skip_space(text);
 	take_file(&text);
-	(void)syslog_take_priority(&text, &is_5424);
+	(void)(syslog_take_header(&text) || syslog_take_priority(&text, &is_5424));
 	take_kmsg(&text);
 	take_level(&text);
 	(void)(take_uptime(&text) || take_stamp(&text));
@@ -215,6 +216,18 @@ bool kernel_line_is_handed_on(struct span text, struct span *host)
 	ptrdiff_t end = span_find(span_cut(text, MACHINE_NAME_MAX_BYTES), SPAN(": "));
 	return end > 0 && span_find_char(span_cut(text, (size_t)end), ' ') < 0 &&
 	       kernel_line_is(span_skip(text, (size_t)end + 2));
+}
+
+bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host)
+{
+	struct span places[PLACES_MAX], one;
+	size_t count = line_places(text, places);
+
+	*host = SPAN("");
+	for (size_t i = 0; i < count; i++)
+		if (is_header(places[i], &one))
+			*host = machine_name_join(*host, one);
+	return host->len;
 }
 
 /* ---- in a text of several ---- */

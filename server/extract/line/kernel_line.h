@@ -14,6 +14,8 @@ bool kernel_line_has_header(struct span text, struct span *host);
 bool kernel_line_may_have_header(struct span text);
 /* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */
 bool kernel_line_is_handed_on(struct span text, struct span *host);
+/* One of these two, in front of the line or behind what launchers, collectors and loggers put there: the machine; MACHINE_OF_NOBODY: two differ. */
+bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host);
 /* With what a driver tells the kernel, and no training prints, or with whom the kernel killed; nothing stands in front. */
 bool kernel_line_begins(struct span text);
 /* Behind what kmsg, dmesg and syslogs put in front of a kernel's words. */

@@ -128,7 +128,8 @@ static struct quoted read_text(struct span value, size_t level, const struct rea
 	one.is_own = is_said && is_own(text, reading);
 	one.is_sure = kernel_line_has_header(text, &host);
 	one.is_kernels = is_drivers || one.is_sure;
-	if (one.is_sure || kernel_line_is_handed_on(text, &host)) {
+	if (kernel_line_find(text, kernel_line_has_header, &host) ||
+		kernel_line_find(text, kernel_line_is_handed_on, &host)) {
 		one.is_kernels = true;
 		one.host = host;
 	}
@@ -155,14 +156,6 @@ static void open_one(struct record *record)
 	record->around[record->depth - 1] = (struct around){.own = of_own};
 }
 
-/* The same machine, by the name that came first; or nobody's. */
-static struct span join_hosts(struct span a, struct span b)
-{
-	if (!a.len || !b.len)
-		return a.len ? a : b;
-	return machine_name_is_same(a, b) ? a : MACHINE_OF_NOBODY;
-}
-
 static void close_one(struct record *record)
 {
 	size_t at = --record->depth;
@@ -170,7 +163,7 @@ static void close_one(struct record *record)
 	if (!at || at >= PATH_KEYS || !record->around[at].has_line)
 		return;
 	record->around[at - 1].has_line = true;
-	record->inner = join_hosts(record->inner, record->around[at].own.host);
+	record->inner = machine_name_join(record->inner, record->around[at].own.host);
 }
 
 /* Deeper than what is kept of the objects around it may be anybody's. */
@@ -224,7 +217,7 @@ static struct span choose(const struct record *record)
 
 	if (own->host.len && own->count >= JOURNALS_NAMES && pods.len && !machine_name_is_same(own->host, pods))
 		return MACHINE_OF_NOBODY;
-	return join_hosts(own->host.len ? own->host : pods, record->inner);
+	return machine_name_join(own->host.len ? own->host : pods, record->inner);
 }
 
 /* The member just read is what the record is about, and not what it says beside. */
@@ -303,7 +296,7 @@ static struct quoted read_record(struct span text, size_t level, const struct re
 		bool is_record = char_at(value, 0) == '{'; /* which tells by itself */
 		quoted.is_own |= one.is_own && (is_record || is_line(&record));
 		quoted.is_free |= is_record ? one.is_free : one.is_said && !is_pattern(&record);
-		quoted.host = join_hosts(quoted.host, one.host);
+		quoted.host = machine_name_join(quoted.host, one.host);
 		if (!one.host.len && (one.is_kernels || one.is_said))
 			note_line(&record);
 	} while (record.depth && record.rest.len);

@@ -33,6 +33,13 @@ bool machine_name_is_same(struct span a, struct span b)
 	       (full.len == brief.len || (full.ptr[brief.len] == '.' && span_find_char(brief, '.') < 0));
 }
 
+struct span machine_name_join(struct span a, struct span b)
+{
+	if (!a.len || !b.len)
+		return a.len ? a : b;
+	return machine_name_is_same(a, b) ? a : MACHINE_OF_NOBODY;
+}
+
 bool machine_name_is_number(struct span host)
 {
 	struct span id = host;

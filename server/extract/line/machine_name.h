@@ -15,6 +15,8 @@ enum { MACHINE_NAME_MAX_BYTES = 253 };
 size_t machine_name_length(struct span text);
 /* One machine by its short and its full name. */
 bool machine_name_is_same(struct span a, struct span b);
+/* The same machine, by the name that came first; "" is none, and two that differ are nobody. */
+struct span machine_name_join(struct span a, struct span b);
 /* "10.0.0.1" */
 bool machine_name_is_address(struct span host);
 /* Names that say nothing of what the machine calls itself: an instance's id, an address. */

@@ -139,9 +139,9 @@ enum naming named_host_read(struct span text, const struct signature_found *foun
 		naming = NAMING_ELSEWHERE;
 	else if (take_name(&rest, &name))
 		naming = name_by_prefix(name, rest, found->signature);
-	if (kernel_line_has_header(rest, host))
-		return NAMING_KERNEL;
-	if (naming == NAMING_NONE && kernel_line_is_handed_on(rest, host))
+	if (kernel_line_find(rest, kernel_line_has_header, host))
+		return span_equal(*host, MACHINE_OF_NOBODY) ? NAMING_ELSEWHERE : NAMING_KERNEL;
+	if (naming == NAMING_NONE && kernel_line_find(rest, kernel_line_is_handed_on, host))
 		return NAMING_ELSEWHERE;
 	if (naming != NAMING_ELSEWHERE && kernel_record_find(rest, found->said, plain, host))
 		return NAMING_ELSEWHERE;

@@ -41,6 +41,8 @@ size_t learned_length(const struct prefix_memory *memory, struct span text);
 enum part collector_take(struct span *text, struct peeling *peeling);
 /* "<13>" and "<14>1 " of syslog; the version begins a header of RFC 5424. False: none, and *is_5424 is as it was. */
 bool syslog_take_priority(struct span *text, bool *is_5424);
+/* "<13>", and a header of RFC 5424 as a whole. */
+bool syslog_take_header(struct span *text);
 /* stamp.c: with a date, a time of day alone, seconds since 1970 or since the start. */
 enum part stamp_take(struct span *text);
 /* "[06/25/24 12:34:56", "12:34:56,789": one at the front, without what is behind it. */

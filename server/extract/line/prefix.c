@@ -2,7 +2,7 @@
 
 #include "extract/line/part.h"
 
-enum { PARTS_MAX = 24, PLACE_BYTES = 64 };
+enum { PARTS_MAX = PLACES_MAX - 1, PLACE_BYTES = 64 };
 
 /* One more start. When there are too many, the last one makes room: the outer and the innermost matter most. */
 static void add_start(struct prefix *prefix, struct span text, bool is_certain, uint8_t guesses)
@@ -187,6 +187,19 @@ struct span line_peel(struct span text, const struct prefix_memory *memory, stru
 	if (text.len)
 		peel_parts(text, memory, prefix);
 	return prefix->starts[prefix->certain];
+}
+
+size_t line_places(struct span text, struct span places[PLACES_MAX])
+{
+	struct peeling peeling = {.rank = RANK_NONE, .is_first = true};
+	size_t count = 0;
+
+	places[count++] = text;
+	while (count < PLACES_MAX && text.len && (take_one(&text, &peeling) || take_padded(&text, &peeling))) {
+		places[count++] = text;
+		peeling.is_first = false;
+	}
+	return count;
 }
 
 int32_t line_peel_rank(struct span text, bool *is_bare)

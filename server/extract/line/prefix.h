@@ -23,7 +23,7 @@
 #include "base/span.h"
 #include "extract/line/kinds.h"
 
-enum { STARTS_MAX = 16, FORM_BYTES = 64, FORM_LINES = 3, LEARN_LINES = 256, CUTS_MAX = 32 };
+enum { STARTS_MAX = 16, FORM_BYTES = 64, FORM_LINES = 3, LEARN_LINES = 256, CUTS_MAX = 32, PLACES_MAX = 25 };
 
 /* What a stream has shown of its prefixes. */
 struct prefix_memory {
@@ -48,6 +48,8 @@ struct prefix {
 
 /* The text behind all prefixes: starts[certain]. memory: NULL for a line by itself. */
 struct span line_peel(struct span text, const struct prefix_memory *memory, struct prefix *prefix);
+/* Where each of its parts begins, and behind the last: also where nobody looks for a trainer's words, in front of a tag. How many. */
+size_t line_places(struct span text, struct span places[PLACES_MAX]);
 /* Of the launchers' tags and times in front alone: the rank. Most lines are worth no more. */
 int32_t line_peel_rank(struct span text, bool *is_bare);
 static inline bool line_may_have_rank(struct span text)

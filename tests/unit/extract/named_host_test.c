@@ -42,6 +42,31 @@ static const struct {
 	{"<4>Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
 	{"<4>1 2026-11-30T01:10:00Z ob-2 kernel - - - " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
 	{"admin-1: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	/* behind what collectors, launchers and loggers put in front; two headers that differ say nothing certain */
+	{"2026-11-30T01:10:00.5Z stdout F Nov 30 01:10:00 ob-2 kernel: [   12.5] " XID, NAMING_KERNEL, NAMING_KERNEL,
+		"ob-2"},
+	{"2026-11-30T01:10:00.5Z stdout F 2026-11-30T01:10:00.1+00:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL,
+		"ob-2"},
+	{"2026-11-30T01:10:00.5Z stdout F <4>1 2026-11-30T01:10:00Z ob-2 kernel - - - " XID, NAMING_KERNEL,
+		NAMING_KERNEL, "ob-2"},
+	{"[rank3]: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"[rank3]: 2026-11-30T01:10:00Z ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"[1,0]<stdout>:Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"3: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"monitor-1  | Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"2026-11-30 01:10:00,123 INFO relay: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"2026-11-30 01:10:00,123 INFO     Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
+	{"<30>Nov 30 01:10:00 loghost rsyslogd[812]: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL,
+		"ob-2"},
+	{"[rank3]: Nov 30 01:10:00 localhost kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"[rank3]: Nov 30 01:10:00 ob-2 nvidia-persistenced[71]: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
+	{"Nov 30 01:10:00 ob-1 kernel: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "?"},
+	{"pd-02: Nov 30 01:10:00 ob-1 kernel: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"?"},
+	{"Nov 30 01:10:00 ob-2.hpc kernel: Nov 30 01:10:00 ob-2 kernel: " XID, NAMING_KERNEL, NAMING_KERNEL,
+		"ob-2.hpc"},
+	{"{\"log\":\"[rank3]: Nov 30 01:10:00 gpu15 kernel: " XID "\",\"host\":\"loghost\"}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu15"},
 	/* what has no name, or none that tells */
 	{XID, NAMING_NONE, NAMING_NONE, ""},
 	{"kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
@@ -362,11 +387,14 @@ TEST(a_line_that_only_quotes_a_kernel)
 		"{\"text\":\"" XID "\",\"prompt\":\"What is an Xid?\"}", "{\"prompt\": \"O" OOM_SAID "\"}",
 		"{\"answer\":\"" XID "\",\"train\":{\"step\":1,\"loss\":2.5}}", "step 5 loss 2.1\rx " XID,
 		"lost step 5, closs 3: " XID, "dmesg: " XID, "had:[  123.4] " XID, "\"[  123.4] " XID "\"",
-		"x=\"a\" said message=\"" XID "\"", "set message = \"" XID "\"", "f(message=\"" XID "\")",
-		"NVRM: Xid (PCI:0000:02:00): 79 is fatal", "{\"rows\":[{\"message\":\"" XID "\"}]}",
-		"INFO sent {\"message\":\"" XID "\"}", "  + grep \"" XID "\" f", "{\"dmesg\":[\"" XID "\"]}",
-		"{\"patterns\":[\"" ECC "\"]}", "    raise RuntimeError(\"uncorrectable ECC error\")",
-		"if you see \"" ECC "\", drain", "`" ECC "`", "{\"pattern\":\"" ECC "\"}"};
+		"[rank3]: had <4>1 2026-11-30T01:10:00Z gpu07 kernel - - - " XID,
+		"[rank3]: <4>1 2026-11-30T01:10:00Z gpu07 kernel - - - said " XID,
+		"Example: <4>1 2026-11-30T01:10:00Z gpu07 kernel - - - " XID, "x=\"a\" said message=\"" XID "\"",
+		"set message = \"" XID "\"", "f(message=\"" XID "\")", "NVRM: Xid (PCI:0000:02:00): 79 is fatal",
+		"{\"rows\":[{\"message\":\"" XID "\"}]}", "INFO sent {\"message\":\"" XID "\"}",
+		"  + grep \"" XID "\" f", "{\"dmesg\":[\"" XID "\"]}", "{\"patterns\":[\"" ECC "\"]}",
+		"    raise RuntimeError(\"uncorrectable ECC error\")", "if you see \"" ECC "\", drain", "`" ECC "`",
+		"{\"pattern\":\"" ECC "\"}"};
 	static const char *const others[] = {XID, "kernel: " XID, "{\"message\":\"" XID "\",\"host\":\"gpu14\"}",
 		"step 5 loss 2.1[  123.4] " XID, "step 5 loss 2.1\r" XID,
 		"{\"log\":\"step 5 loss 2.1\\n[  123.4] " XID "\"}", "{\"log\":\"step 5 loss 2.1\\n" XID "\"}",
@@ -376,7 +404,10 @@ TEST(a_line_that_only_quotes_a_kernel)
 		"gpu07: {\"MESSAGE\":\"" XID "\"}", "ERROR: " XID, "{\"error\":\"" ECC "\"}",
 		"{\"errors\":[\"" ECC "\"]}", "err=\"" ECC "\"",
 		"failed: RuntimeError('CUDA error: uncorrectable ECC error')", "it didn't: " ECC,
-		"{\"message\":\"" XID "\"", "Memory cgroup o" OOM_SAID, "[1.5] O" OOM_SAID};
+		"{\"message\":\"" XID "\"", "Memory cgroup o" OOM_SAID, "[1.5] O" OOM_SAID,
+		"2026-11-30T01:10:00.5Z stdout F <4>1 2026-11-30T01:10:00Z gpu07 kernel - - - " XID,
+		"[rank3]: <4>1 2026-11-30T01:10:00Z gpu07 kernel - - [meta sequenceId=\"29\"] " XID,
+		"[rank3]: <4>1 2026-11-30T01:10:00Z gpu07 kernel: " XID};
 
 	for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++)
 		if (!is_quote(quotes[i]))

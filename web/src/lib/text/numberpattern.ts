@@ -1,6 +1,6 @@
 // Presets write {N} for a number as trainers print it. The server shows it written out, which nobody can read.
 
-const NUMBER = "[-+]?(?:\\d+\\.?\\d*(?:[eE][-+]?\\d+)?|\\.\\d+(?:[eE][-+]?\\d+)?|(?i:nan|inf))";
+const NUMBER = "[-+]?(?:1\\.#[a-zA-Z0+-]+|(?i:nan(?:\\(\\w+\\))?|inf)|\\d+\\.?\\d*(?:[eE][-+]?\\d+)?|\\.\\d+(?:[eE][-+]?\\d+)?)";
 const SHORT = "{N}";
 
 export const collapseNumbers = (regex: string): string => regex.replaceAll(NUMBER, () => SHORT);

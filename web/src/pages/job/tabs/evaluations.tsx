@@ -56,6 +56,13 @@ function scoreText(line: Line, score: string): string {
   return typeof error === "number" ? `${formatValue(value)} ± ${formatValue(error)}` : formatValue(value);
 }
 
+/** The rule counts a score of which less is better negatively; where it is of one score alone, that is shown as it is. */
+function bestText(best: NonNullable<Evaluations["best"]>, lines: readonly Line[]): string {
+  const rule = Object.keys(best.weights);
+  const own = rule.length === 1 ? lines.find((line) => line.isBest)?.scores[rule[0] ?? ""] : undefined;
+  return t("Best: {checkpoint}, {value} by {scores}", { checkpoint: nameOf(best), value: formatValue(own ?? best.value), scores: rule.join(", ") });
+}
+
 export function EvaluationsPart({ store }: { store: JobStore }) {
   const asked = useStore(
     () => new Resource<Evaluations>(jobPath(store.name, "/evaluations"), { limit: String(SHOWN) }),
@@ -75,24 +82,21 @@ export function EvaluationsPart({ store }: { store: JobStore }) {
 function Scores({ reply }: { reply: Evaluations }) {
   const names = [...new Set(reply.checkpoints.flatMap((one) => Object.keys(one.scores)))].sort();
   if (reply.checkpoints.length === 0) return <p class="dim">{t("Nobody has sent any: POST /api/v1/jobs/JOB/evaluations takes what lm-evaluation-harness writes.")}</p>;
+  const lines = linesOf(reply);
   const columns: Column<Line>[] = [
     { title: t("checkpoint"), isHead: true, cellHint: (line) => line.hint, cell: (line) => (line.isBest ? `★ ${line.name}` : line.name) },
     ...names.slice(0, SCORES_SHOWN).map((name): Column<Line> => ({ title: name, isNumber: true, cell: (line) => scoreText(line, name) })),
   ];
   return (
     <>
-      <p>
-        {reply.best
-          ? t("Best: {checkpoint}, {value} by {scores}", { checkpoint: nameOf(reply.best), value: formatValue(reply.best.value), scores: Object.keys(reply.best.weights).join(", ") })
-          : (reply.best_why ?? "")}
-      </p>
+      <p>{reply.best ? bestText(reply.best, lines) : (reply.best_why ?? "")}</p>
       <p>
         <a href="/evaluations">{t("Best checkpoints")}</a>
       </p>
       <Falls reply={reply} />
       {reply.checkpoints.length > 1 && <Chart reply={reply} />}
       <div class="wide" tabIndex={0} role="region" aria-label={t("Evaluations of checkpoints")}>
-        <DataTable class="plain" rows={linesOf(reply)} keyOf={(line) => line.key} rowClass={(line) => (line.isReference ? "dim" : line.isBest ? "best" : "")} columns={columns} />
+        <DataTable class="plain" rows={lines} keyOf={(line) => line.key} rowClass={(line) => (line.isReference ? "dim" : line.isBest ? "best" : "")} columns={columns} />
       </div>
       {names.length > SCORES_SHOWN && <p class="dim">{tn(names.length - SCORES_SHOWN, "and {n} more score", "and {n} more scores")}</p>}
       {reply.total > reply.checkpoints.length && <p class="dim">{tn(reply.total - reply.checkpoints.length, "and {n} earlier one", "and {n} earlier ones")}</p>}
