@@ -213,8 +213,8 @@ static void note_time(struct history_reader *reader, bool *is_there)
 	*is_there = false;
 	if (!value || !(value->number > 0) || value->number > 1e10)
 		return;
-	*is_there = reader->is_sync && sent_times_has(reader->times, value->number);
 	sent_times_note(reader->times, value->number);
+	*is_there = reader->is_sync && sent_times_has(reader->times, value->number);
 }
 
 enum status history_pass(struct history_reader *reader, struct span line, struct error *err)

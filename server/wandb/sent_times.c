@@ -39,8 +39,10 @@ void sent_times_write(const struct sent_times *times, const char *key, struct js
 
 bool sent_times_has(const struct sent_times *times, double at_s)
 {
-	for (size_t i = 0; i < times->count; i++)
-		if (times->items[i].session != times->session && times->items[i].first_s <= at_s &&
+	const struct sent_time *mine = sent_times_own(times);
+
+	for (size_t i = 0; mine && i < times->count; i++)
+		if (times->items[i].session != times->session && times->items[i].first_s == mine->first_s &&
 			at_s <= times->items[i].last_s)
 			return true;
 	return false;

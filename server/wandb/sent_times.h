@@ -25,7 +25,8 @@ struct sent_times {
 
 void sent_times_read(struct sent_times *times, const struct json *list, int64_t session);
 void sent_times_write(const struct sent_times *times, const char *key, struct json_writer *w);
-/* Another session has sent of that time. */
+/* Another session has sent the same file as far as that time: it began with a line of the very time with which this one did, which is noted. A
+ * process whose clock is behind has times within another's, and is none of it. */
 bool sent_times_has(const struct sent_times *times, double at_s);
 /* This one sends of that time. */
 void sent_times_note(struct sent_times *times, double at_s);

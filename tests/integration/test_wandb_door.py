@@ -96,6 +96,15 @@ def test_parts_of_a_run_are_sent_in_any_order_and_again(shared):
     assert json.loads(json.loads(tail["historyTail"])[0])["_step"] == 210 and json.loads(tail["summaryMetrics"]) == {"loss": 200}
 
 
+def test_a_part_of_a_machine_whose_clock_is_behind_is_none_that_came_again(shared):
+    """Its times lie within those of the part before."""
+    for offset, begun in ((0, 0), (10, 5)):
+        started = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(T0 + begun))
+        make_run(shared, "slow-clock", host="node-1", program="-m wandb.__main__", config=json.dumps({"_wandb": {"value": {"e": {"w": {"startedAt": started}}}}}))
+        taken(post(shared, "slow-clock", {HISTORY: (offset, rows(begun + 1, begun + 11))}, complete=True, exitcode=0))
+    assert shared.points("p/slow-clock", "loss", attempts="all")["total_points"] == 20
+
+
 def test_a_run_that_is_told_of_as_it_goes_on_ends_when_its_process_ends_it(shared):
     """Its last row is held back until then, however long the process was at work without another: an evaluation, a checkpoint."""
     now = time.time()
