@@ -97,7 +97,7 @@ def test_incidents_name_the_machine_that_was_set(server):
         assert named() == (["gpu7", "gpu8", "n3"], numbers)
     # it is that machine's: what comes of it is the same, and what comes of the first one is another
     ship(server, "a", "n9", [XID])
-    wait_for_faults(server, "gpu7", lines=[[1]])
+    wait_until(lambda: sum(row["lines"] for row in server.get("/api/v1/nodes/gpu7").body["fault_list"]) == 2, what="the line behind the starts")
     ship(server, "a", "n1", [XID], stream="algo-3")
     wait_for_faults(server, "n1", lines=[[0]])
     assert sorted(row["evidence"]["host"] for row in incidents(server, "a", "node_suspect")) == ["gpu7", "n1", "n3"]
