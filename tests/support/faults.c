@@ -6,6 +6,8 @@
  * renames and removes are part of that disk, too; of those operations none fails otherwise. */
 #include "power.h"
 
+#include "control.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -256,15 +258,7 @@ static int on_delete(sqlite3_vfs *vfs, const char *name, int sync_folder)
 
 static void map_control(void)
 {
-	const char *path = getenv("SM_FAULTS");
-	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-
-	if (fd < 0)
-		return;
-	state.control = mmap(NULL, sizeof *state.control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (state.control == MAP_FAILED)
-		abort();
+	state.control = control_map("SM_FAULTS", sizeof *state.control);
 }
 
 /* The server's own files, where power loss is kept track of. */

@@ -1,14 +1,13 @@
 /* Memory that runs out, for tests: of the allocations that requests make, one fails. Which one stands in a small shared file (SM_NO_MEMORY names it,
  * tests/support/faults.py writes it). The linker puts what base/alloc.c calls through here (--wrap), and nothing of other libraries. Threads that work behind requests are
  * left out: when they do so hangs on the clock. */
-#include <fcntl.h>
+#include "control.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 struct control { /* as in faults.py */
 	_Atomic int64_t fail_at; /* from 1; 0: none */
@@ -23,15 +22,7 @@ static struct {
 
 static void set_up(void)
 {
-	const char *path = getenv("SM_NO_MEMORY");
-	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-
-	if (fd < 0)
-		return;
-	state.control = mmap(NULL, sizeof *state.control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (state.control == MAP_FAILED)
-		abort();
+	state.control = control_map("SM_NO_MEMORY", sizeof *state.control);
 }
 
 static bool is_of_requests(void)
