@@ -13,6 +13,7 @@
 #include "base/json/json_read.h"
 #include "mlflow/mlflow_options.h"
 #include "model/metrics/batch.h"
+#include "pipeline/jobs/tracked_projects.h"
 #include "pipeline/jobs/tracked_runs.h"
 #include "store/jobs.h"
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/json/json_write.h"
+#include "pipeline/jobs/tracked_projects.h"
 #include "pipeline/jobs/tracked_runs.h"
 #include "trackio/entries.h"
 #include "trackio/trackio_options.h"

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "pipeline/jobs/tracked_projects.h"
 #include "pipeline/jobs/tracked_runs.h"
 #include "tracker/graphql.h"
 #include "tracker/wandb_replies.h"

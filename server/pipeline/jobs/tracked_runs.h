@@ -10,23 +10,6 @@
 
 struct pipeline;
 
-/* row->project_id is set. ERR_CONFLICT: the team has one of that name. */
-enum status pipeline_add_project(
-	struct pipeline *pipeline, struct tracked_project_row *row, struct error *err) MUST_CHECK;
-/* The team's of that name; made as it stands in *row if there is none. What there is is in *row. */
-enum status pipeline_have_project(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct tracked_project_row *row, struct error *err) MUST_CHECK;
-/* Its name, and tags over those that it has. */
-struct project_change {
-	struct span team;
-	int64_t project_id;
-	struct span name; /* "": as it is */
-	struct span tag_key, tag_value; /* "": none */
-	int64_t now_ms;
-};
-enum status pipeline_change_project(
-	struct pipeline *pipeline, const struct project_change *change, struct error *err) MUST_CHECK;
-
 struct run_making {
 	struct span team;
 	struct span project; /* its name */
