@@ -46,6 +46,10 @@ enum status notices_run_restarts(struct pipeline *pipeline, struct store_reader 
 enum status notices_enqueue_job_state(const struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
 	bool *has_deliveries, struct error *err) MUST_CHECK;
 
+/* Maintenance thread: of those webhooks whose heartbeat is due. */
+enum status notices_run_heartbeats(
+	struct pipeline *pipeline, const struct webhook_row *webhooks, size_t count, struct error *err) MUST_CHECK;
+
 /* Maintenance thread: a report of a day that is due; of several the next one at the next tick. */
 void notices_run_reports(struct pipeline *pipeline, const struct webhook_row *webhooks, size_t count);
 /* The report of the last 24 hours, now, beside those that are due; any thread that may wait. */
