@@ -52,3 +52,13 @@ static inline void check_series(struct stream *stream, const char *name, const c
 	series_points(stream, name, &got);
 	CHECK_TEXT(got.ptr, expected);
 }
+
+/* The first step of each attempt. */
+static inline void check_starts(struct stream *stream, size_t count, const int64_t *expected)
+{
+	const int64_t *starts;
+
+	CHECK_INT(extractor_attempt_starts(stream->extractor, &starts), count);
+	for (size_t i = 0; i < count; i++)
+		CHECK_INT(starts[i], expected[i]);
+}
