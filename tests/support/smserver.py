@@ -64,7 +64,7 @@ def sanitizer_environment(environment=None):
     merged = dict(os.environ if environment is None else environment)
     merged.setdefault("ASAN_OPTIONS", "detect_leaks=1:exitcode=99:detect_stack_use_after_return=1")
     merged.setdefault("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1")
-    merged.setdefault("TSAN_OPTIONS", "exitcode=66:halt_on_error=1:second_deadlock_stack=1")
+    merged.setdefault("TSAN_OPTIONS", os.environ.get("TSAN_OPTIONS", "exitcode=66:halt_on_error=1:second_deadlock_stack=1"))
     return merged
 
 
