@@ -77,17 +77,28 @@ static struct span seen_of(struct span text)
 	return span_of(text.ptr, text.len < SEEN_BYTES ? text.len : SEEN_BYTES);
 }
 
-/* Where the shape of the line is remembered. NULL: no memory, so all are tried. */
+static bool is_of(uint64_t entry, uint64_t shape)
+{
+	return (entry & ~(uint64_t)FLAGS) == shape;
+}
+
+/*
+ * Where the shape of the line is remembered: at one of two places, as two shapes that take turns at one would be looked at anew each
+ * time. NULL: no memory, so all are tried.
+ */
 static uint64_t *memo_of(struct formats *formats)
 {
-	if (!formats->memo)
-		formats->memo = mem_zeroed(MEMO * sizeof *formats->memo);
-	return formats->memo ? &formats->memo[(formats->shape >> 8) % MEMO] : NULL;
+	if (!formats->memo && !(formats->memo = mem_zeroed(MEMO * sizeof *formats->memo)))
+		return NULL;
+	uint64_t *first = &formats->memo[(formats->shape >> 8) % MEMO & ~(uint64_t)1], *second = first + 1;
+	if (is_of(*second, formats->shape))
+		return second;
+	return is_of(*first, formats->shape) || !*first || *second ? first : second;
 }
 
 static uint64_t flags_of(const uint64_t *memo, uint64_t shape)
 {
-	return memo && (*memo & ~(uint64_t)FLAGS) == shape ? *memo & FLAGS : 0;
+	return memo && is_of(*memo, shape) ? *memo & FLAGS : 0;
 }
 
 static void remember(uint64_t *memo, uint64_t shape, uint64_t flag)
