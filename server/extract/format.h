@@ -68,7 +68,7 @@ struct formats {
 	uint64_t shape; /* of the line that is asked about */
 	bool is_sieved; /* may_know is about it: the presets whose `detect` is worth a search */
 	uint64_t may_know[SIEVE_WORDS];
-	uint64_t *memo; /* shapes of lines that nobody knew; not packed, it only saves time */
+	uint64_t *memo; /* shapes of lines that nobody knew, or the reader; not packed, it only saves time */
 };
 
 void formats_init(struct formats *formats);

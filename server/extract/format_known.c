@@ -4,7 +4,8 @@
 #include "extract/line/starts.h"
 
 enum { SEEN_BYTES = 4096, MEMO = 256 };
-enum { DULL = 1, NO_GENERIC = 2, FLAGS = 3 }; /* of a shape that no specific preset knows */
+/* What is known of a shape: who does not know it (no generic one: no specific one either), that the reader does, that nobody takes it. */
+enum { NO_SPECIFIC = 1, NO_GENERIC = 2, IS_READ = 4, DULL = 8, FLAGS = 15 };
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
@@ -76,17 +77,34 @@ static struct span seen_of(struct span text)
 	return span_of(text.ptr, text.len < SEEN_BYTES ? text.len : SEEN_BYTES);
 }
 
-/* Where the shape of the line is remembered. NULL: no memory, so all are tried. */
+static bool is_of(uint64_t entry, uint64_t shape)
+{
+	return (entry & ~(uint64_t)FLAGS) == shape;
+}
+
+/*
+ * Where the shape of the line is remembered: at one of two places, as two shapes that take turns at one would be looked at anew each
+ * time. NULL: no memory, so all are tried.
+ */
 static uint64_t *memo_of(struct formats *formats)
 {
-	if (!formats->memo)
-		formats->memo = mem_zeroed(MEMO * sizeof *formats->memo);
-	return formats->memo ? &formats->memo[(formats->shape >> 8) % MEMO] : NULL;
+	if (!formats->memo && !(formats->memo = mem_zeroed(MEMO * sizeof *formats->memo)))
+		return NULL;
+	uint64_t *first = &formats->memo[(formats->shape >> 8) % MEMO & ~(uint64_t)1], *second = first + 1;
+	if (is_of(*second, formats->shape))
+		return second;
+	return is_of(*first, formats->shape) || !*first || *second ? first : second;
 }
 
 static uint64_t flags_of(const uint64_t *memo, uint64_t shape)
 {
-	return memo && (*memo & ~(uint64_t)FLAGS) == shape ? *memo & FLAGS : 0;
+	return memo && is_of(*memo, shape) ? *memo & FLAGS : 0;
+}
+
+static void remember(uint64_t *memo, uint64_t shape, uint64_t flag)
+{
+	if (memo)
+		*memo = shape | flags_of(memo, shape) | flag;
 }
 
 bool formats_see(struct formats *formats, struct span text)
@@ -113,29 +131,24 @@ static bool is_read(struct line_view *view)
 	return false;
 }
 
-static bool is_known(const struct preset *preset, struct regex_scratch *scratch, struct line_view *view)
+/* Of the reader: its tokens cost more than all expressions, so that it has read a line of the shape is remembered, too. */
+static bool is_known(
+	struct formats *formats, const struct preset *preset, struct regex_scratch *scratch, struct line_view *view)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 	size_t start;
 
-	if (preset->list.is_reader)
-		return is_read(view);
+	if (preset->list.is_reader) {
+		uint64_t *memo = memo_of(formats);
+		if (flags_of(memo, formats->shape) & IS_READ)
+			return true;
+		if (!is_read(view))
+			return false;
+		remember(memo, formats->shape, IS_READ);
+		return true;
+	}
 	return starts_search(line_view_prefix(view), preset->detect, preset->has_start, scratch, SEEN_BYTES, groups,
 		       &start) == REGEX_MATCH;
-}
-
-/* Nobody of the kind knows lines of its shape. */
-static bool is_remembered(const uint64_t *memo, uint64_t shape, bool is_generic)
-{
-	return memo && (*memo & ~(uint64_t)FLAGS) == shape && (!is_generic || (*memo & NO_GENERIC));
-}
-
-static void remember(uint64_t *memo, uint64_t shape, bool is_generic)
-{
-	if (!is_generic)
-		*memo = shape;
-	else if ((*memo & ~(uint64_t)FLAGS) == shape)
-		*memo |= NO_GENERIC;
 }
 
 /* Of the kind's bits that the sieve lets through; it has looked at most once a line. */
@@ -153,31 +166,31 @@ bool formats_find_known(struct formats *formats, const struct definition_set *se
 {
 	size_t count;
 	const struct preset *presets = definition_set_presets(set, &count);
-	uint64_t *memo = memo_of(formats), any = 0;
+	uint64_t *memo = memo_of(formats), any = 0, nobody = is_generic ? NO_GENERIC : NO_SPECIFIC;
 
 	memset(known, 0, SIEVE_WORDS * sizeof *known);
-	if (!count || is_remembered(memo, formats->shape, is_generic))
+	if (!count || flags_of(memo, formats->shape) & nobody)
 		return false;
 	const uint64_t *may = candidates_of(formats, set, view), *generic = definition_set_generic(set);
 	for (size_t word = 0; word < SIEVE_WORDS; word++) {
 		for (uint64_t bits = may[word] & (is_generic ? generic[word] : ~generic[word]); bits;
 			bits &= bits - 1) {
 			size_t bit = (size_t)__builtin_ctzll(bits);
-			known[word] |= (uint64_t)is_known(&presets[word * 64 + bit], scratch, view) << bit;
+			known[word] |= (uint64_t)is_known(formats, &presets[word * 64 + bit], scratch, view) << bit;
 		}
 		any |= known[word];
 	}
-	if (memo && !any)
-		remember(memo, formats->shape, is_generic);
+	if (!any && (!is_generic || flags_of(memo, formats->shape) & NO_SPECIFIC))
+		remember(memo, formats->shape, nobody);
 	return any;
 }
 
 void formats_note_dull(struct formats *formats, struct span text)
 {
-	uint64_t *memo = memo_of(formats);
+	uint64_t *memo = memo_of(formats), flags = flags_of(memo, formats->shape);
 
-	if (text.len <= SEEN_BYTES && is_remembered(memo, formats->shape, true))
-		*memo |= DULL;
+	if (text.len <= SEEN_BYTES && flags & NO_GENERIC)
+		remember(memo, formats->shape, DULL);
 }
 
 void formats_forget_dull(struct formats *formats)

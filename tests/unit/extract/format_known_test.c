@@ -72,3 +72,18 @@ TEST(line_that_goes_on_where_one_that_nobody_reads_ends_is_read)
 		CHECK_INT(feed(&s, known), 1);
 	}
 }
+
+/* The shipped presets say where the step is. Of a shape that the reader knows it looks at one line; the steps are those of each. */
+TEST(lines_of_a_shape_that_is_read_each_have_their_step)
+{
+	AUTO_DONE(stream) s = stream_by_presets("[{\"Name\":\"loss\",\"Regex\":\"loss=([0-9.]+)\"}]");
+	char text[96];
+
+	for (int i = 1; i <= 40; i++) {
+		snprintf(text, sizeof text, "shard %d took %d.5 s, lr %d.25", i * 7, i, i);
+		CHECK_INT(feed(&s, text), 0);
+		snprintf(text, sizeof text, i % 2 ? "Epoch 1 batch %d/57 loss=1.5" : "iter %d: loss=2.5 acc 0.5", i);
+		CHECK_INT(feed(&s, text), 1);
+		CHECK_INT(newest(&s)->step, i);
+	}
+}
