@@ -4,12 +4,16 @@ step how it is answered, and behind it what is there and who may see it. A conve
 import random
 import time
 
+import talking_doors  # noqa: F401
 import talking_jobs  # noqa: F401
+import talking_lists  # noqa: F401
+import talking_mlflow  # noqa: F401
 from attack import attack
+from smserver import PATIENCE_S
 from talking import READERS, TOKENS, VERBS, Talk
 from test_auth import make_token
 
-STEPS_OF_ONE, SHORTENED_S = 60, 120
+STEPS_OF_ONE, SHORTENED_S, SHORT_PATIENCE_S = 60, 120, 2.0
 
 
 def drawn(seed, count=STEPS_OF_ONE):
@@ -29,7 +33,7 @@ class Conversations:
         teams = {token.name: (["--team", token.team] if token.team else []) for token in TOKENS}
         self.secrets = {token.name: make_token(fight.server, token.name, token.scope, *teams[token.name]) for token in TOKENS}
 
-    def failure(self, steps):
+    def failure(self, steps, patience_s=PATIENCE_S):
         """What does not hold of these steps, or None."""
         server = self.fight.server
         if not server.process or server.process.poll() is not None:
@@ -37,7 +41,7 @@ class Conversations:
         self.number += 1
         self.steps += len(steps)
         try:
-            Talk(server, self.secrets, f"c{self.number}", self.hides_teams).carry_out(steps)
+            Talk(server, self.secrets, f"c{self.number}", self.hides_teams, patience_s).carry_out(steps)
         except AssertionError as wrong:
             return wrong
         return None
@@ -49,7 +53,7 @@ class Conversations:
             at, is_shorter = 0, False
             while at < len(steps) and time.monotonic() < deadline:
                 fewer = steps[:at] + steps[at + size:]
-                again = self.failure(fewer) if fewer else None
+                again = self.failure(fewer, SHORT_PATIENCE_S) if fewer else None
                 if again:
                     steps, wrong, is_shorter = fewer, again, True
                 else:

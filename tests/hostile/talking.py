@@ -5,7 +5,7 @@ import math
 import time
 
 from fleet_model import Model, Token
-from smserver import quote, wait_until
+from smserver import PATIENCE_S, quote, wait_until
 
 TOKENS = [Token("root", "admin"), Token("writer", "write"), Token("reader", "read"), Token("a-admin", "admin", "a"), Token("a-write", "write", "a"),
     Token("a-read", "read", "a"), Token("b-admin", "admin", "b"), Token("b-write", "write", "b"), Token("b-read", "read", "b")]
@@ -40,8 +40,8 @@ def told(value):
 class Talk:
     """One conversation with a server: its jobs have names of their own, so a server may have many."""
 
-    def __init__(self, server, secrets, prefix, hides_teams):
-        self.server, self.secrets, self.prefix = server, secrets, prefix
+    def __init__(self, server, secrets, prefix, hides_teams, patience_s=PATIENCE_S):
+        self.server, self.secrets, self.prefix, self.patience_s = server, secrets, prefix, patience_s
         self.model = Model({token.name: token for token in TOKENS}, hides_teams)
         self.began_ms = int(time.time() * 1000) - 60_000
         self.webhooks, self.views = {}, {}  # number -> team; (owner, name) -> query
@@ -83,13 +83,19 @@ class Talk:
         return replies[-1]
 
     def carry_out(self, steps):
-        for number, (name, who, reader, arguments) in enumerate(steps):
-            try:
+        at = "the first step"
+        try:
+            for number, (name, who, reader, arguments) in enumerate(steps):
+                at = f"step {number + 1}, {name}"
                 touched = VERBS[name][2](self, who, **arguments) or arguments.get("job")
                 if touched:
                     self.compare(touched, reader)
-            except (AssertionError, OSError, http.client.HTTPException, LookupError, TypeError, ValueError) as wrong:
-                raise AssertionError(f"step {number + 1}, {name}: {wrong!r}") from wrong
+            at = "what is there at the end"
+            self.compare_all()
+        except (AssertionError, OSError, http.client.HTTPException, LookupError, TypeError, ValueError) as wrong:
+            raise AssertionError(f"{at}: {wrong}{f': {wrong.__cause__}' if wrong.__cause__ else ''}") from wrong
+
+    def compare_all(self):
         for job in sorted({*JOBS, *map(self.short, self.model.jobs.values())}):
             for reader in ("root", "a-read", "b-read"):
                 self.compare(job, reader)
@@ -104,12 +110,12 @@ class Talk:
                 self.expect(status, reader, "GET", self.path(job, rest))
             return
         known = self.model.jobs[self.name(job)]
-        wait_until(lambda: self.compare_document(known, reader, job), what="the document")
+        wait_until(lambda: self.compare_document(known, reader, job), timeout=self.patience_s, what="the document")
         self.compare_notes(known, reader, job)
         for stream, texts in known.lines.items():
             body = self.expect(200, reader, "GET", self.path(job, f"/logs?stream={stream}&limit=1000")).body
             assert [line["text"] for line in body["lines"]] == texts and body["total"] == len(texts), (stream, body, texts)
-        wait_until(lambda: self.compare_series(known, reader, job), what="the series")
+        wait_until(lambda: self.compare_series(known, reader, job), timeout=self.patience_s, what="the series")
         for stream, metric in known.series:
             self.compare_points(known, reader, job, stream, metric)
 
@@ -136,9 +142,10 @@ class Talk:
 
     def compare_points(self, known, reader, job, stream, metric):
         path = self.path(job, f"/points?metric={quote(metric)}&stream={stream}&raw=true")
-        row, = self.expect(200, reader, "GET", path).body["series"]
+        parts = self.expect(200, reader, "GET", path).body["series"]  # one a batch
+        here = [point for part in parts for point in zip(part["step"], part["value"])]
         wanted = [(step, told(value)) for step, value in known.series[stream, metric].points]
-        assert list(zip(row["step"], row["value"])) == wanted, f"points of {metric} on {stream} in {job} should be {wanted}: {row}"
+        assert here == wanted, f"points of {metric} on {stream} in {job} should be {wanted}: {here}"
 
     def compare_notes(self, known, reader, job):
         rows = self.expect(200, reader, "GET", self.path(job, "/notes")).body["notes"]
