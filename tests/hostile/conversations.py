@@ -8,6 +8,7 @@ import talking_doors  # noqa: F401
 import talking_jobs  # noqa: F401
 import talking_lists  # noqa: F401
 import talking_mlflow  # noqa: F401
+import talking_wandb  # noqa: F401
 from attack import attack
 from smserver import PATIENCE_S
 from talking import READERS, TOKENS, VERBS, Talk

@@ -13,7 +13,7 @@ SENDERS = ["root", "root", "root", "root", "writer", "writer", "a-write", "a-wri
 ADMINS = ["root", "root", "root", "root", "root", "a-admin", "a-admin", "b-admin", "writer", "stranger"]
 READERS = ["root", "reader", "reader", "a-read", "b-read", "b-admin", "writer", "stranger"]
 JOBS, STREAMS, METRICS = ["a", "a", "a", "a-2", "b", "x/y é"], ["algo-1", "algo-2"], ["m", "q/r", 'u{gpu="3"}']
-ANY_JOBS = [*JOBS, "e/r"]  # with those that a tracker's client makes
+ANY_JOBS = [*JOBS, "e/r", "w/p1"]  # with those that a tracker's client makes
 VALUES = [0, 1, -1, 2.5, -0.125, 1e-7, 123456.75, 3, math.nan, math.inf, -math.inf]
 STEPS = [0, 1, 2, 3, 4, 5, 7, 20, 21, 1_000_000]
 TEXTS = ["started", "é and 漢字", "tab\tin it", "  two in front", "a, \"b\" and \\", "[rank0]: ready", "x" * 300]
