@@ -88,6 +88,6 @@ def conversations_of_teams(fight):
     return converse(fight, False)
 
 
-@attack("model", "the same, and nothing of another team", "--team-reads=own", *OPTIONS)
+@attack("model", "the same, of blocks and chunks, and nothing of another team", "--team-reads=own", "--seal-age", "100ms", "--seal-bytes", "64KiB", *OPTIONS)
 def conversations_of_teams_that_read_their_own(fight):
     return converse(fight, True)

@@ -198,6 +198,13 @@ class Model:
             return refusal or 404
         return 200 if self.owns(who, thrown[-1]) else 403
 
+    def choose_thrown(self, who, job, done):
+        """By its id; done: the status of who may."""
+        refusal = self.refuse(who, "admin")
+        if refusal:
+            return refusal
+        return done if self.owns(who, job) else 403 if self.may_read(who, job) else HIDDEN
+
     def check_new_name(self, name, new_name):
         """What a new job, or one that comes back, is called that asks for a name which may be taken."""
         assert new_name not in self.jobs, f"{new_name} was there already"

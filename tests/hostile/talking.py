@@ -153,10 +153,14 @@ class Talk:
         wanted = {number: (note.step, note.text, note.author) for number, note in known.marks.items() if not note.is_deleted}
         assert here == wanted, f"notes of {job} should be {wanted}: {here}"
 
+    def rows_of_trash(self, who):
+        body = self.expect(200, who, "GET", "/api/v1/trash?limit=1000").body
+        return [row for row in body["jobs"] if row["TrainingJobName"].startswith(self.prefix + "-")]
+
     def compare_trash(self, who):
         refusal = self.model.refuse(who, "read")
-        body = self.expect(refusal or 200, who, "GET", "/api/v1/trash?limit=1000").body
         if refusal:
+            self.expect(refusal, who, "GET", "/api/v1/trash")
             return
-        here = [row["TrainingJobName"] for row in body["jobs"] if row["TrainingJobName"].startswith(self.prefix + "-")]
+        here = [row["TrainingJobName"] for row in self.rows_of_trash(who)]
         assert here == self.model.trash_for(who), f"the trash for {who} should be {self.model.trash_for(who)}: {here}"

@@ -105,6 +105,24 @@ def restore(talk, who, job):
         talk.model.take_back(talk.model.thrown(talk.name(job))[-1], reply.body["TrainingJobName"])
 
 
+@verb(3, lambda chance: {"who": chance.choice(ADMINS), "which": chance.randrange(6), "is_for_good": chance.random() < 0.4})
+def choose_from_the_trash(talk, who, which, is_for_good):
+    """By its id: restored, or gone for good."""
+    if not talk.model.trash:
+        return None
+    job = talk.model.trash[which % len(talk.model.trash)]
+    rows = [row["id"] for row in talk.rows_of_trash("root")]
+    number = rows[len(rows) - 1 - talk.model.trash.index(job)]
+    method, path = ("DELETE", f"?purge=true&id={number}") if is_for_good else ("POST", f"/restore?id={number}")
+    status = talk.model.choose_thrown(who, job, 204 if is_for_good else 200)
+    reply = talk.expect(status, who, method, talk.path(talk.short(job), path))
+    if status == 204:
+        talk.model.trash.remove(job)
+    elif status == 200:
+        talk.model.take_back(job, reply.body["TrainingJobName"])
+    return talk.short(job)
+
+
 @verb(2, lambda chance: {"who": chance.choice(READERS)})
 def look_into_the_trash(talk, who):
     talk.compare_trash(who)
@@ -141,7 +159,10 @@ def delete_note(talk, who, job, which, is_deleted):
         talk.expect(status, who, "PATCH", path, json={"deleted": False})
 
 
-@verb(1, lambda chance: {"who": "root"})
-def kill(talk, who):
-    talk.server.kill()
+@verb(1, lambda chance: {"who": "root", "is_killed": chance.random() < 0.7})
+def start_again(talk, who, is_killed):
+    if is_killed:
+        talk.server.kill()
+    else:
+        talk.server.stop()
     talk.server.start()
