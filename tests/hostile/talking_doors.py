@@ -64,7 +64,7 @@ def aws_stop(talk, who, job):
     name = talk.name(job)
     refusal = refusal_of(talk, who, "write", "Requested resource not found.", name)
     known = talk.model.jobs.get(name)
-    if known and talk.model.refuse(who, "write") is None and talk.model.may_read(who, known) and known.has_ended():
+    if known and not refusal and known.has_ended():
         refusal = 400, "The request was rejected"
     refuses(talk, who, "StopTrainingJob", {"TrainingJobName": name}, refusal)
     if not refusal:
