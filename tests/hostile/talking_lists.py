@@ -7,7 +7,8 @@ from talking import ADMINS, READERS, TOKENS, verb
 
 TERMS = [("hp", "lr", "<", 0.15), ("hp", "lr", ">=", 0.2), ("hp", "batch", "=", 8), ("hp", "opt", "=", "adam"), ("hp", "seed", "exists", None), ("tag", "colour", "=", "red"),
     ("tag", "owner", "exists", None), ("status", "", "=", "InProgress"), ("status", "", "=", "Completed"), ("secondary", "", "=", "Training"), ("team", "", "=", "a"),
-    ("team", "", "=", "b"), ("word", "", "", "seen"), ("word", "", "", "blue"), ("label", "", "=", "paper"), ("label", "k", "=", "v")]
+    ("team", "", "=", "b"), ("metric", "m.count", ">=", 3),
+    ("metric", "m.max", "<", 3), ("metric", "m.last", "=", 1.5), ("metric", "m", "exists", None), ("word", "", "", "seen"), ("word", "", "", "blue"), ("label", "", "=", "paper"), ("label", "k", "=", "v")]
 
 
 # ---- searches ----
@@ -42,9 +43,19 @@ def holds(job, term):
     if kind in ("hp", "tag"):
         found = (job.hp if kind == "hp" else job.tags).get(key)
         return found is not None and compares(found, operator, value)
+    if kind == "metric":
+        return any(compares_figure(job.series[stream, "m"].summary(), key, operator, value) for stream, metric in job.series if metric == "m")
     labels = job.labels or []
     return {"status": job.status() == value, "secondary": job.phase == value, "team": job.team == value, "label": (f"{key}={value}" if key else value) in labels,
         "word": value in (job.notes or "") or value in job.tags.values()}[kind]
+
+
+def compares_figure(summary, key, operator, value):
+    """Of one stream: NaN satisfies nothing."""
+    if operator == "exists":
+        return True
+    figure = summary.get(key.partition(".")[2], math.nan)
+    return {"<": figure < value, ">=": figure >= value, "=": figure == value}[operator]
 
 
 def draw_search(chance):
