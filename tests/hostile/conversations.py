@@ -10,6 +10,7 @@ import talking_lists  # noqa: F401
 import talking_mlflow  # noqa: F401
 import talking_wandb  # noqa: F401
 from attack import attack
+from killing import check
 from smserver import PATIENCE_S
 from talking import READERS, TOKENS, VERBS, Talk
 from test_auth import make_token
@@ -77,6 +78,8 @@ def converse(fight, hides_teams):
     talks = Conversations(fight, hides_teams)
     while fight.goes_on(6):
         talks.hold(fight.chance.randrange(1 << 40))
+    fight.server.stop()
+    check(fight.server)
     return f"{talks.number} conversations of {talks.steps} steps"
 
 
