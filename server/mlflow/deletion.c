@@ -1,5 +1,6 @@
 /* Runs deleted and restored, as MLflow has it: into the trash, and back. */
 #include "mlflow/internal.h"
+#include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/deletion.h"
 #include "pipeline/jobs/trash.h"
 #include "state/audit.h"
@@ -46,8 +47,10 @@ enum status mlflow_run_delete(struct mlflow_call *call, struct error *err)
 	TRY(mlflow_run_id(call, &run_id, err));
 	TRY(store_read_tracked_run(call->reader, call->arena, run_id, &run, err));
 	enum status status = store_read_job_by_id(call->reader, call->arena, run.job_id, &job, err);
-	if (status == ERR_NOT_FOUND)
-		return store_read_trashed(call->reader, call->arena, run.job_id, &trashed, err);
+	if (status == ERR_NOT_FOUND) {
+		TRY(store_read_trashed(call->reader, call->arena, run.job_id, &trashed, err));
+		return check_team(trashed.job.team, trashed.job.name, call->team, err);
+	}
 	TRY(status);
 	return put_away(call, &job, err);
 }
@@ -61,8 +64,10 @@ enum status mlflow_run_restore(struct mlflow_call *call, struct error *err)
 
 	TRY(mlflow_run_id(call, &run_id, err));
 	TRY(store_read_tracked_run(call->reader, call->arena, run_id, &run, err));
-	if (store_read_trashed(call->reader, call->arena, run.job_id, &trashed, err) != OK)
-		return store_read_job_by_id(call->reader, call->arena, run.job_id, &job, err);
+	if (store_read_trashed(call->reader, call->arena, run.job_id, &trashed, err) != OK) {
+		TRY(store_read_job_by_id(call->reader, call->arena, run.job_id, &job, err));
+		return check_team(job.team, job.name, call->team, err);
+	}
 	const struct trash_choice choice = {.job = trashed.job.name, .team = call->team, .job_id = run.job_id};
 	const struct actor actor = actor_of(call, SPAN("restore"), trashed.job.name);
 	audit_act_as(call->pipeline, &actor);

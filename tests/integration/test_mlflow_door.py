@@ -349,6 +349,21 @@ def test_a_deleted_run_keeps_its_id_and_gives_its_name_away(server):
         assert call(server, path, {"run_id": "0" * 32})[1]["error_code"] == "RESOURCE_DOES_NOT_EXIST"
 
 
+def test_a_run_that_another_team_has_is_not_said_to_be_deleted_or_restored(guarded):
+    """Also where that would change nothing."""
+    server, tokens = guarded
+    experiment = call(server, "experiments/create", {"name": "put away"}, token=tokens["red"])[1]["experiment_id"]
+    run_id = call(server, "runs/create", {"experiment_id": experiment}, token=tokens["red"])[1]["run"]["info"]["run_id"]
+
+    def answers(path):
+        return [call(server, f"runs/{path}", {"run_id": run_id}, token=tokens[team])[0] for team in ("blue", "red")]
+    assert call(server, "runs/update", {"run_id": run_id, "status": "FINISHED"}, token=tokens["red"])[0] == 200
+    assert answers("restore") == [403, 200], "it is there"
+    assert answers("delete") == [403, 200]
+    assert answers("delete") == [403, 200], "it is in the trash"
+    assert answers("restore") == [403, 200]
+
+
 def test_without_a_trash_a_run_is_not_deleted(make_server):
     server = make_server("--trash-days", "0")
     run_id = make_run(server)

@@ -1,6 +1,7 @@
 /* One training job: made, described, stopped, changed, deleted. */
 #include "aws/sagemaker/sagemaker.h"
 #include "model/jobs/training_job.h"
+#include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/deletion.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/jobs/job_change.h"
@@ -130,6 +131,7 @@ enum status sagemaker_stop_training_job(struct aws_call *call, struct error *err
 	struct job_row row;
 
 	TRY(sagemaker_read_job(call, name_of(call), &row, err));
+	TRY(check_team(row.team, row.name, call->team, err));
 	if (row.ended_ms)
 		return aws_error(err, ERR_SEMANTIC, "ValidationException",
 			"The request was rejected because the training job is in status %.*s.", SPAN_ARGS(row.status));
