@@ -110,6 +110,7 @@ def refused_by_its_clients(server):
     rows = {(row["bucket"], row["prefix"]): row for row in found["prefixes"]}
     assert {place: {key: row[key] for key in CLIENTS[place]} for place, row in rows.items()} == CLIENTS
     assert all((row["peak_reads_per_s"], row["peak_writes_per_s"], row["split"]["parts"]) == (None, None, None) for row in rows.values())
+    assert rows[None, ""]["split"]["text"].startswith("S3 refused requests of a bucket that the lines do not name: spread its keys")
     assert (found["reads"], found["writes"], found["unknown"], found["slow_downs"]) == (4, 3, 1, 5)
     assert found["limits"] | {"source": ""} == {"writes_per_s": WRITES, "reads_per_s": READS, "source": ""} and "optimizing-performance" in found["limits"]["source"]
     incident, = wait_until(lambda: server.get("/api/v1/incidents?q=name%3Dloader&kind=log_signature").body["incidents"], what="the incident")
