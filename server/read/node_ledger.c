@@ -41,7 +41,7 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 
 /* ---- what is known of one ---- */
 
-static void add_signature(struct node_sum *node, const struct node_fault_row *fault)
+static void add_signature(const struct node_ledger *ledger, struct node_sum *node, const struct node_fault_row *fault)
 {
 	struct node_signature *sum = node->signatures;
 	size_t i = 0;
@@ -53,6 +53,7 @@ static void add_signature(struct node_sum *node, const struct node_fault_row *fa
 	if (i == node->signature_count)
 		sum[node->signature_count++] = (struct node_signature){.name = fault->signature};
 	sum[i].count += fault->count;
+	sum[i].recent += fault->last_ms >= ledger->now_ms - drain_ms;
 	sum[i].last_ms = fault->last_ms > sum[i].last_ms ? fault->last_ms : sum[i].last_ms;
 	sum[i].is_drain |= fault->is_drain;
 }
@@ -137,16 +138,16 @@ static struct times times(uint64_t count)
 }
 
 /* A machine is to be drained for a fault that says so, for breaking jobs off twice, or for being the slowest of three jobs. */
-static void judge(const struct node_ledger *ledger, struct node_sum *node)
+static void judge(struct node_sum *node)
 {
 	char *why;
 
 	for (size_t i = 0; i < node->signature_count; i++) {
 		const struct node_signature *sum = &node->signatures[i];
-		if (!sum->is_drain || sum->last_ms < ledger->now_ms - drain_ms || !(why = add_why(node)))
+		if (!sum->is_drain || !sum->recent || !(why = add_why(node)))
 			continue;
 		snprintf(why, NODE_WHY_MAX_BYTES, "%.*s %s in the last week", SPAN_ARGS(sum->name),
-			times(sum->count).text);
+			times(sum->recent).text);
 	}
 	if (node->restarts >= 2 && (why = add_why(node)))
 		snprintf(why, NODE_WHY_MAX_BYTES, "broke jobs off %s in 30 days, %.1f node-hours",
@@ -164,14 +165,14 @@ enum status node_ledger_sum(
 		const struct node_fault_row *fault = &ledger->faults[i];
 		if (!span_equal(fault->host, host))
 			continue;
-		add_signature(node, fault);
+		add_signature(ledger, node, fault);
 		node->fault_lines += fault->count;
 		node->last_fault_ms = fault->last_ms > node->last_fault_ms ? fault->last_ms : node->last_fault_ms;
 		if (is_first_of_job(ledger, i))
 			TRY(add_breaks(ledger, node, fault->job_id, err));
 	}
 	add_stragglers(ledger, node);
-	judge(ledger, node);
+	judge(node);
 	return OK;
 }
 
