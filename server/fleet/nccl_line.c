@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <math.h>
 
-enum { FIELDS_MAX = 24, HALF_FIELDS = 4 };
+enum { FIELDS_MAX = 32, HALF_FIELDS = 4, SPREAD_FIELDS = 4, STAMP_FIELDS = 2 };
 
 const char nccl_line_pattern[] =
 	"\\b(?:u?int(?:8|32|64)|half|float|double|bfloat16|f(?:p)?8_?e[45]m[23])\\s+(?:sum|prod|max|min|avg|mulsum|none|all)\\s|"
@@ -56,7 +56,16 @@ static bool is_type(struct span field)
 	return false;
 }
 
-/* SIZE COUNT TYPE REDOP [ROOT] TIME ALGBW BUSBW #WRONG TIME ALGBW BUSBW #WRONG, perhaps behind what a launcher puts in front. */
+/* "2026-03-02 19:31:05" */
+static bool is_stamp(const struct span fields[STAMP_FIELDS])
+{
+	return span_find_char(fields[0], '-') == 4 && span_find_char(fields[1], ':') == 2;
+}
+
+/*
+ * SIZE COUNT TYPE REDOP [ROOT] TIME ALGBW BUSBW #WRONG [MIN MAX P99 CV] TIME ALGBW BUSBW #WRONG [MIN MAX P99 CV] [DATE TIME], perhaps behind what a
+ * launcher puts in front.
+ */
 static bool read_row(struct span line, struct nccl_line *out)
 {
 	struct span fields[FIELDS_MAX];
@@ -65,15 +74,20 @@ static bool read_row(struct span line, struct nccl_line *out)
 
 	while (type < count && !is_type(fields[type]))
 		type++;
-	if (type >= count || count < type + 2 + 2 * HALF_FIELDS || count > type + 3 + 2 * HALF_FIELDS)
+	if (count >= STAMP_FIELDS && is_stamp(fields + count - STAMP_FIELDS))
+		count -= STAMP_FIELDS;
+	if (count < type + 2)
+		return false;
+	size_t half = (count - type - 2) / 2; /* a root makes the number of fields odd */
+	if (half != HALF_FIELDS && half != HALF_FIELDS + SPREAD_FIELDS)
 		return false;
 	if (!span_parse_i64(fields[type - 2], &out->size) || !span_parse_i64(fields[type - 1], &elements) ||
 		out->size < 0)
 		return false;
 	out->type = fields[type];
 	out->redop = fields[type + 1];
-	read_half(fields + count - 2 * HALF_FIELDS, &out->out);
-	read_half(fields + count - HALF_FIELDS, &out->in);
+	read_half(fields + count - 2 * half, &out->out);
+	read_half(fields + count - half, &out->in);
 	return out->out.busbw >= 0;
 }
 

@@ -14,9 +14,6 @@ enum {
 /* What happened longer ago says little about a machine, which may be another one by now. */
 static const int64_t memory_ms = 30LL * 24 * 3600 * 1000;
 static const int64_t drain_ms = 7LL * 24 * 3600 * 1000;
-/* A fault broke a job off when that happened so soon after it. */
-static const int64_t before_ms = 60LL * 1000, after_ms = FAULT_BROKE_OFF_MS;
-
 static const int64_t day_ms = 24LL * 3600 * 1000;
 
 /* The last thirty days of UTC with today. */
@@ -44,7 +41,7 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 
 /* ---- what is known of one ---- */
 
-static void add_signature(struct node_sum *node, const struct node_fault_row *fault)
+static void add_signature(const struct node_ledger *ledger, struct node_sum *node, const struct node_fault_row *fault)
 {
 	struct node_signature *sum = node->signatures;
 	size_t i = 0;
@@ -56,25 +53,21 @@ static void add_signature(struct node_sum *node, const struct node_fault_row *fa
 	if (i == node->signature_count)
 		sum[node->signature_count++] = (struct node_signature){.name = fault->signature};
 	sum[i].count += fault->count;
+	sum[i].recent += fault->last_ms >= ledger->now_ms - drain_ms;
 	sum[i].last_ms = fault->last_ms > sum[i].last_ms ? fault->last_ms : sum[i].last_ms;
 	sum[i].is_drain |= fault->is_drain;
 }
 
-static bool is_before(const struct node_ledger *ledger, const struct node_fault_row *fault, int64_t break_ms)
-{
-	return break_ms >= fault->ts_ms - before_ms && break_ms <= fault->last_ms + after_ms &&
-	       !known_fault_is_nonfatal(ledger->pipeline, fault->signature);
-}
-
-/* The job went on behind the fault's last line, and broke off again: that was something else. */
-static bool is_outlived(const struct node_ledger *ledger, const struct node_fault_row *fault,
+/* By the rule that names a break's cause: so the two never differ in which machine it was. */
+static bool is_cause(const struct node_ledger *ledger, const struct node_fault_row *fault,
 	const struct node_break *breaks, size_t at)
 {
-	for (size_t i = 0; i < at; i++)
-		if (breaks[i].to_ms > fault->last_ms && breaks[i].to_ms <= breaks[at].from_ms &&
-			is_before(ledger, fault, breaks[i].from_ms))
-			return true;
-	return false;
+	const struct node_break *broken = &breaks[at];
+	const struct fault_window window = {
+		at ? breaks[at - 1].to_ms : INT64_MIN, broken->from_ms, broken->to_ms ? broken->to_ms : ledger->now_ms};
+
+	return fault_is_within(&window, FAULT_WEIGHT_OF_MACHINE, fault->ts_ms, fault->last_ms) &&
+	       !known_fault_is_nonfatal(ledger->pipeline, fault->signature);
 }
 
 /* Each break of a job counts once a machine, whichever of its faults came before it. */
@@ -89,7 +82,7 @@ static enum status add_breaks(
 		for (size_t i = 0; i < ledger->fault_count; i++) {
 			const struct node_fault_row *fault = &ledger->faults[i];
 			if (fault->job_id != job_id || !span_equal(fault->host, node->host) ||
-				!is_before(ledger, fault, breaks[b].from_ms) || is_outlived(ledger, fault, breaks, b))
+				!is_cause(ledger, fault, breaks, b))
 				continue;
 			node->restarts++;
 			node->recent += breaks[b].from_ms >= ledger->window_ms;
@@ -145,16 +138,16 @@ static struct times times(uint64_t count)
 }
 
 /* A machine is to be drained for a fault that says so, for breaking jobs off twice, or for being the slowest of three jobs. */
-static void judge(const struct node_ledger *ledger, struct node_sum *node)
+static void judge(struct node_sum *node)
 {
 	char *why;
 
 	for (size_t i = 0; i < node->signature_count; i++) {
 		const struct node_signature *sum = &node->signatures[i];
-		if (!sum->is_drain || sum->last_ms < ledger->now_ms - drain_ms || !(why = add_why(node)))
+		if (!sum->is_drain || !sum->recent || !(why = add_why(node)))
 			continue;
 		snprintf(why, NODE_WHY_MAX_BYTES, "%.*s %s in the last week", SPAN_ARGS(sum->name),
-			times(sum->count).text);
+			times(sum->recent).text);
 	}
 	if (node->restarts >= 2 && (why = add_why(node)))
 		snprintf(why, NODE_WHY_MAX_BYTES, "broke jobs off %s in 30 days, %.1f node-hours",
@@ -172,14 +165,14 @@ enum status node_ledger_sum(
 		const struct node_fault_row *fault = &ledger->faults[i];
 		if (!span_equal(fault->host, host))
 			continue;
-		add_signature(node, fault);
+		add_signature(ledger, node, fault);
 		node->fault_lines += fault->count;
 		node->last_fault_ms = fault->last_ms > node->last_fault_ms ? fault->last_ms : node->last_fault_ms;
 		if (is_first_of_job(ledger, i))
 			TRY(add_breaks(ledger, node, fault->job_id, err));
 	}
 	add_stragglers(ledger, node);
-	judge(ledger, node);
+	judge(node);
 	return OK;
 }
 

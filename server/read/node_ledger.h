@@ -28,6 +28,7 @@ struct node_ledger {
 struct node_signature {
 	struct span name;
 	uint64_t count; /* lines */
+	uint64_t recent; /* stretches in the time for which a machine is drained */
 	int64_t last_ms;
 	bool is_drain;
 };

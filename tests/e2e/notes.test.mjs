@@ -223,6 +223,45 @@ test("a chart that is saved as PNG has the notes that are marked on it", async (
   assert.ok((await drawnBelow(page, await saved())) > (await drawnBelow(page, without)) + 10, "the sign of the note");
 });
 
+/** How far between the first and the last step of 200 each mark is, by its name. */
+const marked = (page) =>
+  page.evaluate(() => {
+    const over = document.querySelector(".chart .u-over").getBoundingClientRect();
+    const shareOf = ({ left, right }) => ((left + right) / 2 - over.left) / over.width;
+    return Object.fromEntries([...document.querySelectorAll(".chart .marks.below .mark")].map((one) => [one.getAttribute("aria-label"), shareOf(one.getBoundingClientRect())]));
+  });
+
+test("a chart of several jobs has the notes of each, also as PNG, and they lead to their jobs", async ({ server, page, open }) => {
+  for (const job of ["llama", "mistral"]) await sendRun(server, job);
+  const saved = async () => {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "PNG" }).click()]);
+    return readFileSync(await download.path());
+  };
+  const openBoth = async (axis) => {
+    await open(`/compare?jobs=llama,mistral&x=${axis}`);
+    await waitUntil(() => coloured(page, ".compare canvas"), "the curves");
+  };
+  await openBoth("step");
+  const without = await saved();
+  await server.post("/api/v1/jobs/llama/notes", { step: 100, text: "half <b>way</b>" });
+  const { id } = await server.post("/api/v1/jobs/mistral/notes", { ts_ms: at(50), text: "the disk" });
+  for (const axis of ["step", "time", "relative"]) {
+    await openBoth(axis);
+    await waitUntil(async () => Object.keys(await marked(page)).length === 2, `both notes by ${axis}`);
+    // (100 - 1) / 199 and (50 - 1) / 199
+    const { "llama: Note: half <b>way</b>": half, "mistral: Note: the disk": disk } = await marked(page);
+    assert.ok(Math.abs(half - 99 / 199) < 0.01 && Math.abs(disk - 49 / 199) < 0.01, `${axis}: ${half} ${disk}`);
+  }
+  await openBoth("step");
+  await waitUntil(async () => Object.keys(await marked(page)).length === 2, "both notes");
+  assert.ok((await drawnBelow(page, await saved())) > (await drawnBelow(page, without)) + 10, "the sign of a note");
+  await shot(page, "compare-notes");
+  await page.locator(".mark", { hasText: "✎" }).first().focus(); // the left one is mistral's
+  await page.keyboard.press("Enter");
+  await page.locator(".notelist [aria-current]", { hasText: "the disk" }).waitFor();
+  assert.equal(await here(page), `/jobs/mistral/notes?note=${id}`);
+});
+
 const here = (page) => page.evaluate(() => location.pathname + decodeURIComponent(location.search));
 /** The chart's read-out, by keys: its last point and some before it. */
 async function readOut(page, back) {

@@ -119,6 +119,10 @@ def test_a_fault_that_comes_again(server):
     send(server, "k", "system/n1", "n1", [(9000, XID)])
     body = wait_until(lambda: (one := node(server, "n1"))["repeat_offender"] and one, what="the second job")
     assert [(kind["job_count"], kind["days"], kind["repeated"]) for kind in body["fault_kinds"]] == [(2, 1, True)]
+    # three times in four lines; what was ten days ago is not of the last week
+    send(server, "old", "system/n1", "n1", [(0, XID)], NOON_MS - 10 * DAY_MS)
+    wait_until(lambda: node(server, "n1")["fault_kinds"][0]["times"] == 4, what="the fault of ten days ago")
+    assert [row["why"] for row in server.get("/api/v1/nodes").body["drain"]] == [["xid_79 3 times in the last week"]]
 
 
 def test_a_fault_on_another_day_and_one_that_harms_nothing(server):

@@ -186,6 +186,26 @@ def test_a_fault_broke_off_what_stopped_behind_it_and_no_later_restart(server):
     assert not any("broke jobs off" in why for why in body["why"])
 
 
+def test_a_fault_long_behind_the_last_printed_step_is_what_broke_it_off(server):
+    """A step takes 100 s, and the kernel speaks ten minutes behind the last one that was printed: the break's cause, and the machine that it is charged to."""
+    begin_ms = int(time.time() * 1000) - 86_400_000
+    document = {"TrainingJobName": "j", "AlgorithmSpecification": {
+        "MetricDefinitions": [{"Name": "loss", "Regex": r"step (?<step>\d+) loss (?<value>\S+)"}]}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+    steps = [(100 * (first + i), f"step {start + i} loss 2.5") for first, start in ((0, 1), (30, 11)) for i in range(20)]
+
+    def send(stream, host, rows):
+        body = "".join(json.dumps({"line": line, "ts": begin_ms + second * 1000}) + "\n" for second, line in rows)
+        assert server.post(f"/api/v1/logs?job=j&stream={stream}&host={host}", body.encode(), content_type="application/x-ndjson").status == 200
+
+    send("system/bad", "bad", [(1900 + 600, XID)])
+    send("system/late", "late", [(3200, XID)])  # the job had gone on by then
+    send("algo-1", "good", steps)
+    wait_until(lambda: node(server, "bad").get("restarts"), what="what the fault broke off")
+    broken, = server.get("/api/v1/jobs/j/goodput").body["breaks"]
+    assert (broken["cause"], node(server, "bad")["restarts"], node(server, "bad")["lost_steps"], node(server, "late")["restarts"]) == ("xid_79", 1, 10, 0)
+
+
 def test_a_restart_has_no_cause_in_what_a_machine_outlived(server):
     begin_ms = int(time.time() * 1000) - 300_000
     document = {"TrainingJobName": "j", "AlgorithmSpecification": {

@@ -48,6 +48,16 @@ def test_access_logs_by_prefix_and_second(server):
     assert server.get("/api/v1/jobs/none/s3").status == 404
 
 
+def test_a_window_is_of_requests(server):
+    """They are those of 2019, whose lines came now; what a client printed is as old as its line."""
+    server.post("/api/v1/logs?job=j&stream=access", body="".join(access(second, "GET", f"data/{second}") for second in range(10, 20)))
+    server.post("/api/v1/logs?job=j&stream=algo-1", body="download: s3://corpus/data/x to x\n")
+    begun_ms = 1549411200000
+    asked = {"": 11, f"?from_ms={begun_ms + 12_000}&to_ms={begun_ms + 14_000}": 3, f"?to_ms={begun_ms + 14_000}": 5, f"?from_ms={begun_ms + 20_000}": 1,
+        f"?stream=access&from_ms={begun_ms + 15_000}": 5}
+    assert {query: s3(server, query)["reads"] for query in asked} == asked
+
+
 def test_a_refusal_in_an_access_log_is_an_incident(server):
     server.post("/api/v1/logs?job=j&stream=access", body="".join(access(i, "GET", f"shards/train/{i}.tar", "503 SlowDown") for i in range(5))
         + access(6, "GET", "shards/503/x", "200 -") + access(7, "GET", "gone.tar", "404 NoSuchKey"))

@@ -51,6 +51,19 @@ def test_old_logs_are_imported_once(server, ship, tmp_path):
     assert sorted(row["TrainingJobName"] for row in server.get("/api/v1/jobs").body["jobs"]) == ["bert", "gpt"]
 
 
+def test_names_for_which_the_pattern_has_no_group(server, ship, tmp_path):
+    """They are those that were stated, of all files; a group of the pattern says more."""
+    make_old_logs(tmp_path)
+    one = ship.run("--job", "mine", "--stream", "access", "--host", "gpu7", "--import", f"{tmp_path}/runs/gpt/algo-2[.]out")
+    assert one.returncode == 0, one
+    two = ship.run("--job", "theirs", "--stream", "access", "--host", "gpu7", "--import", f"{tmp_path}/runs/(?<host>gpt)/(?<stream>algo-2)[.]out")
+    assert two.returncode == 0, two
+    named = lambda name: [(row["stream"], row["host"], row["lines"]) for row in server.get(f"/api/v1/jobs/{name}/streams").body["streams"]]
+    assert (named("mine"), named("theirs")) == ([("access", "gpu7", 2)], [("algo-2", "gpt", 2)])
+    several = ship.run("--job", "both", "--stream", "access", "--import", f"{tmp_path}/runs/gpt/.+[.]out")
+    assert several.returncode == 2 and b"are both stream 'access' of job 'both'" in several.stderr, several
+
+
 def test_imported_lines_have_their_own_times(server, ship, tmp_path):
     make_old_logs(tmp_path)
     assert ship.run("--import", f"{tmp_path}/runs/(?<job>gpt)/(?<stream>.+)[.]out").returncode == 0

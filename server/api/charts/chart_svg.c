@@ -218,7 +218,7 @@ static enum status add_note(
 		buf_printf(&text, "%.*s, ", SPAN_ARGS(view->row.name));
 	buf_append_text(&text, "note");
 	if (row->author.len)
-		buf_printf(&text, " of %.*s", SPAN_ARGS(row->author));
+		buf_printf(&text, " by %.*s", SPAN_ARGS(row->author));
 	buf_printf(&text, ": %.*s", SPAN_ARGS(row->text));
 	TRY(buf_status(&text, err));
 	struct picture_mark mark = {.x = has_step ? (double)row->step : (double)(row->ts_ms - origin_ms),

@@ -16,7 +16,8 @@ enum {
 	LIMIT_DEFAULT = 100,
 	LIMIT_MAX = 2000,
 	RATE_MAX = 1000000000,
-	TEXT_BYTES = 512
+	TEXT_BYTES = 512,
+	PLACE_BYTES = 300
 };
 
 static const double near_share = 0.8; /* of a limit: above it the next growth is refused */
@@ -66,8 +67,7 @@ static double parts_of(const struct s3_prefix *prefix)
 static void write_split(struct json_writer *w, const struct s3_prefix *prefix)
 {
 	double parts = parts_of(prefix);
-	char text[TEXT_BYTES];
-	const char *bucket = prefix->bucket.len ? "" : "(a bucket that the lines do not name)";
+	char text[TEXT_BYTES], place[PLACE_BYTES];
 
 	json_key(w, "split");
 	if (!prefix->slow_downs && !(parts > 1)) {
@@ -75,15 +75,19 @@ static void write_split(struct json_writer *w, const struct s3_prefix *prefix)
 		return;
 	}
 	json_object(w);
+	if (prefix->bucket.len)
+		snprintf(place, sizeof place, "under s3://%.*s/%.*s", SPAN_ARGS(span_cut(prefix->bucket, 63)),
+			SPAN_ARGS(span_cut(prefix->prefix, 200)));
+	else
+		snprintf(place, sizeof place, "of a bucket that the lines do not name");
 	if (parts > 1)
 		snprintf(text, sizeof text,
-			"spread the keys under s3://%.*s%s/%.*s over %g prefixes (a hash or the rank in front of the name), or pack them into fewer, larger objects",
-			SPAN_ARGS(span_cut(prefix->bucket, 63)), bucket, SPAN_ARGS(span_cut(prefix->prefix, 200)),
-			parts);
+			"spread the keys %s over %g prefixes (a hash or the rank in front of the name), or pack them into fewer, larger objects",
+			place, parts);
 	else
 		snprintf(text, sizeof text,
-			"S3 refused requests under s3://%.*s%s/%.*s: spread its keys over several prefixes (a hash or the rank in front of the name), pack them into fewer, larger objects, or begin more slowly",
-			SPAN_ARGS(span_cut(prefix->bucket, 63)), bucket, SPAN_ARGS(span_cut(prefix->prefix, 200)));
+			"S3 refused requests %s: spread its keys over several prefixes (a hash or the rank in front of the name), pack them into fewer, larger objects, or begin more slowly",
+			place);
 	api_put_known(w, "parts", parts > 1 ? parts : NAN);
 	json_put_text(w, "text", text);
 	json_object_end(w);

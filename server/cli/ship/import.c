@@ -369,8 +369,10 @@ int import_run(const struct options *options, char *const *environment)
 		client_say(ship_program.name, "--import takes neither FILEs nor -- COMMAND");
 		return EXIT_USAGE;
 	}
-	if (import_list_new(&list, options_text(options, "import"), options_text(options, "job"),
-		    (size_t)options_i64(options, "row-bytes"), &err) != OK ||
+	struct import_names names = {
+		options_text(options, "job"), options_text(options, "stream"), options_text(options, "host")};
+	if (import_list_new(&list, options_text(options, "import"), &names, (size_t)options_i64(options, "row-bytes"),
+		    &err) != OK ||
 		client_open(&client, options, ship_program.name, &err) != OK) {
 		client_say(ship_program.name, "%s", err.text);
 		return EXIT_USAGE;

@@ -17,7 +17,8 @@ struct walk {
 	struct regex *regex;
 	struct regex_scratch *scratch;
 	int job_group, stream_group, host_group; /* -1: not in the pattern */
-	const char *job, *pattern;
+	const struct import_names *names;
+	const char *pattern;
 	size_t max_record_bytes; /* of tables */
 	size_t folder_bytes; /* of a path in front of what is matched */
 };
@@ -154,9 +155,10 @@ static enum status add_file(struct walk *walk, const char *path, const struct st
 	if (file_kind_refusal(kind))
 		return add_refused(list, path, file_kind_refusal(kind), err);
 	struct import_file file = {.path = keep(list, span_from(path)),
-		.job = group_text(walk, groups, walk->job_group, walk->job),
-		.stream = group_text(walk, groups, walk->stream_group, "algo-1"),
-		.host = group_text(walk, groups, walk->host_group, NULL),
+		.job = group_text(walk, groups, walk->job_group, walk->names->job),
+		.stream = group_text(
+			walk, groups, walk->stream_group, walk->names->stream ? walk->names->stream : "algo-1"),
+		.host = group_text(walk, groups, walk->host_group, walk->names->host),
 		.kind = kind,
 		.bytes = (uint64_t)info->st_size,
 		.written_ms = (int64_t)info->st_mtim.tv_sec * 1000};
@@ -324,14 +326,14 @@ static enum status fill(struct walk *walk, const char *pattern, struct error *er
 	return OK;
 }
 
-enum status import_list_new(
-	struct import_list **out, const char *pattern, const char *job, size_t max_record_bytes, struct error *err)
+enum status import_list_new(struct import_list **out, const char *pattern, const struct import_names *names,
+	size_t max_record_bytes, struct error *err)
 {
 	AUTO(import_list) list = mem_zeroed(sizeof *list);
 
 	if (!list || !(list->arena = arena_new()))
 		return error_no_memory(err);
-	struct walk walk = {.list = list, .job = job, .pattern = pattern, .max_record_bytes = max_record_bytes};
+	struct walk walk = {.list = list, .names = names, .pattern = pattern, .max_record_bytes = max_record_bytes};
 	enum status status = fill(&walk, pattern, err);
 	regex_free(walk.regex);
 	regex_scratch_free(walk.scratch);

@@ -38,9 +38,14 @@ struct import_list {
 	size_t refused_count, refused_cap;
 };
 
-/* job: of all files when the pattern names none and they name no run; may be NULL. ERR_INVALID: the pattern, the folder, or two files alike. */
-enum status import_list_new(struct import_list **out, const char *pattern, const char *job, size_t max_record_bytes,
-	struct error *err) MUST_CHECK;
+/* Of all files whose names the pattern has no groups for; each may be NULL. job: of those that name no run. */
+struct import_names {
+	const char *job, *stream, *host;
+};
+
+/* ERR_INVALID: the pattern, the folder, or two files alike. */
+enum status import_list_new(struct import_list **out, const char *pattern, const struct import_names *names,
+	size_t max_record_bytes, struct error *err) MUST_CHECK;
 /* A table none of whose points has a time. */
 bool import_is_timeless(const struct import_file *file);
 void import_list_free(struct import_list *list);

@@ -11,7 +11,7 @@ enum { NAME_BYTES = 2048, SECOND_BITS = 40, KIND_BITS = 2 };
 
 struct counting {
 	struct arena *arena;
-	size_t depth;
+	const struct s3_asking *asking;
 	struct map *by_name;
 	struct s3_requests *out;
 	uint64_t *samples; /* prefix, second and kind of each request of an access log */
@@ -35,7 +35,7 @@ static void begin(void *context)
 /* NULL: there are too many, or no memory. */
 static struct s3_prefix *find_prefix(struct counting *counting, const struct s3_line *line)
 {
-	struct span prefix = s3_line_prefix(line->key, counting->depth);
+	struct span prefix = s3_line_prefix(line->key, counting->asking->depth);
 	char name[NAME_BYTES];
 	int len = snprintf(name, sizeof name, "%.*s/%.*s", SPAN_ARGS(line->bucket), SPAN_ARGS(prefix));
 	struct span key = span_of(name, len > 0 && len < NAME_BYTES ? (size_t)len : 0);
@@ -74,12 +74,14 @@ static void take(void *context, uint32_t stream_id, uint64_t number, const struc
 	(void)number;
 	if (counting->is_short_of_memory || !s3_line_read(line->text, &told))
 		return;
+	int64_t ts_ms = told.ts_ms ? told.ts_ms : line->ts_ms;
+	if (ts_ms < counting->asking->from_ms || ts_ms > counting->asking->to_ms)
+		return;
 	struct s3_prefix *prefix = find_prefix(counting, &told);
 	if (!prefix) {
 		counting->out->left_out++;
 		return;
 	}
-	int64_t ts_ms = told.ts_ms ? told.ts_ms : line->ts_ms;
 	prefix->requests[told.kind]++;
 	prefix->slow_downs += told.is_slow_down;
 	prefix->first_ms = !prefix->first_ms || ts_ms < prefix->first_ms ? ts_ms : prefix->first_ms;
@@ -152,7 +154,7 @@ static enum status count(struct counting *counting, struct pipeline *pipeline, s
 		.is_regex = true,
 		.ticks = SPAN(""),
 		.from_ms = asking->from_ms,
-		.to_ms = asking->to_ms,
+		.to_ms = INT64_MAX, /* a log of requests comes later than these were */
 		.time_ms = asking->time_ms,
 		.asker = asking->asker,
 		.counter = &counter};
@@ -168,7 +170,7 @@ static enum status count(struct counting *counting, struct pipeline *pipeline, s
 enum status s3_requests_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct s3_asking *asking, struct s3_requests *out, struct error *err)
 {
-	struct counting counting = {.arena = arena, .depth = asking->depth, .out = out};
+	struct counting counting = {.arena = arena, .asking = asking, .out = out};
 
 	*out = (struct s3_requests){.prefixes = arena_alloc(arena, S3_PREFIXES_MAX * sizeof *out->prefixes)};
 	if (!out->prefixes)

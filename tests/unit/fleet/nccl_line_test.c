@@ -29,6 +29,26 @@ TEST(rows)
 	CHECK(got.kind == NCCL_ROW && got.size == 134217728 && got.out.busbw == 274.08);
 }
 
+/* src/util.cu of 2.18: four columns more a half with times by iteration, and two behind both with timestamps. */
+TEST(rows_with_more_columns)
+{
+	struct nccl_line got = read_line(
+		"  8589934592    2147483648     float     sum      -1  44739.2  192.00  360.00       0  43844.5  46528.8  46081.4     1.25  44701.1  192.16  360.31       0"
+		"  43807.1  46489.1  46042.1     1.25");
+
+	CHECK(got.kind == NCCL_ROW && got.size == 8589934592 && got.out.time_us == 44739.2 && got.out.algbw == 192 &&
+		got.out.busbw == 360);
+	CHECK(got.in.time_us == 44701.1 && got.in.busbw == 360.31 && got.in.wrong == 0);
+	got = read_line(
+		"[1,0]<stdout>:     1048576        262144     float    none       3    76.26   13.75   25.78     N/A    76.43   13.72   25.72     N/A  2026-03-02 19:31:05");
+	CHECK(got.kind == NCCL_ROW && got.size == 1048576 && got.out.busbw == 25.78 && got.in.busbw == 25.72 &&
+		isnan(got.in.wrong));
+	got = read_line(
+		"     1048576        262144     float     sum      -1    76.26   13.75   25.78       0    74.70    79.31    78.50     1.25    76.43   13.72   25.72       0"
+		"    74.90    79.48    78.72     1.25  2026-03-02 19:31:05");
+	CHECK(got.kind == NCCL_ROW && got.out.busbw == 25.78 && got.in.time_us == 76.43 && got.in.busbw == 25.72);
+}
+
 TEST(lines_around_them)
 {
 	struct nccl_line got = read_line(

@@ -34,6 +34,8 @@ export interface OverlayEvents {
   onPick(name: string): void;
   onZoom(from: number, to: number): void;
   onReset(): void;
+  /** What is laid over it must be placed anew. */
+  onLayout?(): void;
 }
 
 const CLICK_SLOP = 4;
@@ -96,13 +98,22 @@ export class Overlay {
   point(x: number | null): void {
     this.isOwn = false;
     this.held = x;
-    this.place(x, 0);
+    this.putCursor(x, 0);
   }
 
-  private place(x: number | null, top: number): void {
-    const left = x === null ? -10 : this.uplot.valToPos(x, "x");
-    const isInside = x !== null && left >= 0 && left <= this.uplot.bbox.width / uPlot.pxRatio + HALF_PIXEL;
-    this.uplot.setCursor({ left: isInside ? left : -10, top: isInside ? top : -10 }, false);
+  /** Pixels from the plot's left edge. */
+  place(x: number): { left: number; inside: boolean } {
+    const left = this.uplot.valToPos(x, "x");
+    return { left, inside: left >= -HALF_PIXEL && left <= this.uplot.bbox.width / uPlot.pxRatio + HALF_PIXEL };
+  }
+
+  get plotLeft(): number {
+    return this.uplot.bbox.left / uPlot.pxRatio;
+  }
+
+  private putCursor(x: number | null, top: number): void {
+    const { left, inside } = x === null ? { left: -10, inside: false } : this.place(x);
+    this.uplot.setCursor({ left: inside ? left : -10, top: inside ? top : -10 }, false);
   }
 
   /** Moves the cursor to the next place of any curve, as the arrow keys do. */
@@ -154,7 +165,7 @@ export class Overlay {
       hooks: {
         setCursor: [(u) => this.moved(u)],
         setSelect: [(u) => this.selected(u)],
-        draw: [(u) => this.draw(u), (u) => drawTitles(u, axis, this.curves[0]?.unit ?? "", colors.text)],
+        draw: [(u) => this.draw(u), (u) => drawTitles(u, axis, this.curves[0]?.unit ?? "", colors.text), () => this.events.onLayout?.()],
       },
     };
   }
@@ -240,7 +251,7 @@ export class Overlay {
   }
 
   private moved(u: uPlot): void {
-    if (this.held !== null) this.place(this.held, Math.max(0, u.cursor.top ?? 0));
+    if (this.held !== null) this.putCursor(this.held, Math.max(0, u.cursor.top ?? 0));
     if (!this.isOwn) return;
     const { left = -1, top = -1 } = u.cursor;
     if (left < 0) {

@@ -64,6 +64,7 @@ export function useOverlay(host: { current: HTMLElement | null }, drawing: Drawi
       onPick: (name) => now.current.events.onPick(name),
       onZoom: (low, high) => now.current.events.onZoom(low, high),
       onReset: () => now.current.events.onReset(),
+      onLayout: () => now.current.events.onLayout?.(),
     });
     const stop = chosen.subscribe((name) => plot.current?.choose(name));
     return () => {

@@ -2,6 +2,7 @@
 import type { Note } from "../../api/types";
 import { t } from "../../i18n/i18n";
 import type { JobEvent } from "../chart/marks";
+import type { XMap } from "../chart/xmap";
 import { cutMiddle } from "../text/format";
 import { buildSearch, partHref } from "../url/url";
 
@@ -69,3 +70,17 @@ export const noteEvent = ({ id, step, ts_ms, author, text }: Note): JobEvent => 
     note: id,
   };
 };
+
+/** Of a job's note in a chart of several jobs: `step` is its place on the chart's axis. */
+export interface NoteMark extends JobEvent {
+  job: string;
+}
+
+export const noteMarks = (job: string, notes: readonly Note[], map: XMap): NoteMark[] =>
+  notes.flatMap((note) => {
+    const at = map.axis === "step" ? note.step : note.ts_ms;
+    const event = noteEvent(note);
+    return at === null ? [] : [{ ...event, job, step: map.fromServer(at), text: `${job}: ${event.text}` }];
+  });
+
+export const noteHref = (job: string, id: number): string => partHref(job, "notes") + buildSearch({}, { note: String(id) });

@@ -1,13 +1,18 @@
-import type { Signal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
 import { curvesCsv, download, fileName, picturesUrl, pngUrl } from "../../lib/jobs/export";
+import { STEPS } from "../../lib/chart/xmap";
+import { noteHref, type NoteMark } from "../../lib/jobs/notes";
 import { formatCount } from "../../lib/text/format";
 import type { ChartState } from "../../lib/url/url";
 import type { OverlayCurve } from "../../plot/overlay";
 import { useOverlay } from "../../plot/useoverlay";
-import { patchQuery } from "../../state/core/router";
+import { navigate, patchQuery } from "../../state/core/router";
+import { later, lazy } from "../../ui/lazy";
 import { round } from "../job/chart/plotview";
+
+const EventMarks = lazy(async () => (await later(() => import("../job/chart/eventmarks"))).EventMarks, 0);
 
 interface Props {
   title: string;
@@ -15,6 +20,7 @@ interface Props {
   facet?: string | undefined;
   state: ChartState;
   curves: readonly OverlayCurve[] | null;
+  notes: readonly NoteMark[];
   /** The range of y that all facets share. */
   y: [number, number] | null;
   cursor: Signal<number | null>;
@@ -27,10 +33,11 @@ interface Props {
 const FORGET_MS = 10_000;
 
 /** Curves over each other; which they are, and where they come from, is the page's. */
-export function CompareChart({ title, facet, state, curves, y, cursor, chosen, onPick, onWidth }: Props) {
+export function CompareChart({ title, facet, state, curves, notes, y, cursor, chosen, onPick, onWidth }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const { from, to } = state;
-  useOverlay(host, {
+  const scales = useSignal(0);
+  const plot = useOverlay(host, {
     look: state,
     curves,
     window: from !== null && to !== null ? [from, to] : null,
@@ -45,6 +52,7 @@ export function CompareChart({ title, facet, state, curves, y, cursor, chosen, o
       onPick,
       onZoom: (low, high) => patchQuery({ from: round(low, high - low), to: round(high, high - low) }),
       onReset: () => patchQuery({ from: undefined, to: undefined }),
+      onLayout: () => scales.value++,
     },
   });
 
@@ -61,6 +69,7 @@ export function CompareChart({ title, facet, state, curves, y, cursor, chosen, o
       )}
       <div class="plot">
         <div ref={host} class="canvas" role="img" aria-label={said} />
+        {notes.length > 0 && <EventMarks events={notes} hidden={undefined} map={STEPS} plot={plot} scales={scales} onChoose={({ id, note = 0 }) => navigate(noteHref(notes.find((one) => one.id === id)?.job ?? "", note))} />}
       </div>
       <div class="underplot">
         {curves && curves.length > 0 && <Saves title={facet === undefined ? title : `${title}-${facet}`} curves={curves} state={state} host={host} />}
@@ -83,7 +92,7 @@ function Saves({ title, curves, state, host }: SavesProps) {
   const picture = picturesUrl(curves, state);
   const png = (): void => {
     const canvas = host.current?.querySelector("canvas");
-    if (canvas) download(pngUrl(canvas), fileName("compare", title, ".png"));
+    if (canvas) download(pngUrl(canvas, host.current?.parentElement?.querySelectorAll(".mark")), fileName("compare", title, ".png"));
   };
   const csv = (): void => {
     const url = URL.createObjectURL(new Blob([curvesCsv(curves.map(({ name, metric, buckets }) => ({ job: name, metric: metric ?? title, buckets })))], { type: "text/csv" }));

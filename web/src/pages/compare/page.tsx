@@ -4,6 +4,7 @@ import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { aggregate, BANDS, CENTERS, type Band, type Center } from "../../lib/jobs/aggregate";
 import { choices, groupJobs, joinNames, MOST_COMPARED, pens, splitNames, type Choice, type Group, type Pen } from "../../lib/jobs/compare";
+import { noteMarks } from "../../lib/jobs/notes";
 import { formatCount } from "../../lib/text/format";
 import { buildSearch, jobHref, parseChartState, quoteText, type ChartState } from "../../lib/url/url";
 import type { OverlayCurve } from "../../plot/overlay";
@@ -201,6 +202,8 @@ function Plots({ store, title, names, groups, group, pens, hidden, state, cursor
       }),
     [facets, drawn, groups, center, band],
   );
+  const notes = store.notes.value;
+  const marks = useMemo(() => (center ? [] : (curves ?? []).filter(({ job }) => !hidden.has(job)).flatMap(({ job, map }) => noteMarks(job, notes.get(job) ?? [], map))), [curves, notes, offKey, center]);
   const y = useMemo(() => (charts.length > 1 ? rangeOf(charts.flatMap((one) => one.curves ?? [])) : null), [charts]);
   return (
     <>
@@ -212,6 +215,7 @@ function Plots({ store, title, names, groups, group, pens, hidden, state, cursor
             facet={facet !== "" && comparison ? `${facet} = ${one.name}` : undefined}
             state={state}
             curves={one.curves}
+            notes={marks.filter(({ job }) => one.curves?.some(({ name }) => name === job))}
             y={y}
             cursor={cursor}
             chosen={chosen}

@@ -1,9 +1,10 @@
 // Several jobs' documents, what differs between them, and one metric's curve of each.
 import { computed, signal } from "@preact/signals";
-import { asProblem, isAbort, type Problem } from "../../api/client";
-import type { JobRow } from "../../api/types";
+import { asProblem, isAbort, jobPath, type Problem } from "../../api/client";
+import type { JobRow, Note, NotesReply } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import type { Buckets } from "../../lib/chart/buckets";
+import { STEPS, type XMap } from "../../lib/chart/xmap";
 import { joinNames, metricFor, MOST_COMPARED, type Comparison } from "../../lib/jobs/compare";
 import { isWork, quoteText, type Axis } from "../../lib/url/url";
 import { onLive, setWant } from "../../live/client";
@@ -24,6 +25,7 @@ export interface CompareCurve {
   job: string;
   metric: string;
   buckets: Buckets;
+  map: XMap;
 }
 
 /** Which jobs: by their names, or those that a search finds first. */
@@ -33,6 +35,9 @@ const ROWS_MS = 1000;
 /** Curves that grow are drawn so many times a second at most, and less often where a frame of them costs more. */
 const DRAW_MS = 80;
 const LOOK_MS = 30_000;
+/** Of so many jobs a picture has the notes, too. */
+const MOST_NOTED = 20;
+const MOST_NOTES = 1000;
 
 interface Page {
   jobs: JobRow[];
@@ -46,6 +51,8 @@ export class CompareStore extends Store {
   /** Names of which there is no job. */
   readonly missing = signal<string[]>([]);
   readonly curves = signal<CompareCurve[] | null>(null);
+  readonly notes = signal<ReadonlyMap<string, readonly Note[]>>(new Map());
+  private noted = new Set<string>();
   /** Why jobs are not on the axis that is chosen, a text a job. */
   readonly leftOut = signal<string[]>([]);
   /** Settings that differ, and on request those that do not. */
@@ -90,6 +97,7 @@ export class CompareStore extends Store {
   }
 
   retry(): void {
+    this.noted.clear();
     void this.loadRows().then((isThere) => (isThere ? this.loadCurves() : undefined));
     void this.loadComparison(this.isAll);
   }
@@ -161,6 +169,15 @@ export class CompareStore extends Store {
     this.leftOut.value = isWork(spec.axis) ? problems.flatMap((one) => (one?.status === NO_TROUBLE ? [one.detail] : [])) : [];
     this.troubles.curves.value = problems.find((one) => one !== null && one.status !== NO_TROUBLE) ?? null;
     this.show();
+    for (const { job } of this.charts.slice(0, MOST_NOTED)) void this.loadNotes(job);
+  }
+
+  /** Once a job: without them its curve is still there to see. */
+  private async loadNotes(job: string): Promise<void> {
+    if (this.noted.has(job)) return;
+    this.noted.add(job);
+    const reply = await this.get<NotesReply>(jobPath(job, "/notes"), { limit: MOST_NOTES }, () => undefined);
+    if (reply && (reply.notes.length > 0 || this.notes.peek().has(job))) this.notes.value = new Map(this.notes.peek()).set(job, reply.notes);
   }
 
   private async loadCurve(chart: JobChart, row: JobRow | undefined, spec: CompareSpec, signal: AbortSignal): Promise<Problem | null> {
@@ -175,6 +192,6 @@ export class CompareStore extends Store {
   }
 
   private show(): void {
-    this.curves.value = this.charts.filter((chart) => chart.isShown).map(({ job, metric, store }) => ({ job, metric, buckets: store.buckets }));
+    this.curves.value = this.charts.filter((chart) => chart.isShown).map(({ job, metric, store }) => ({ job, metric, buckets: store.buckets, map: store.map ?? STEPS }));
   }
 }

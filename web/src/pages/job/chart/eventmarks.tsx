@@ -1,13 +1,18 @@
 import type { Signal } from "@preact/signals";
 import { EVENT_GLYPH, type JobEvent } from "../../../lib/chart/marks";
 import type { XMap } from "../../../lib/chart/xmap";
-import type { Plot } from "../../../plot/plot";
+
+/** What marks are laid over. */
+export interface Ground {
+  readonly plotLeft: number;
+  place(x: number): { left: number; inside: boolean };
+}
 
 interface Props {
   events: readonly JobEvent[];
   hidden: ReadonlySet<string> | undefined;
   map: XMap;
-  plot: { current: Plot | null };
+  plot: { current: Ground | null };
   /** Changes with the plot's scales. */
   scales: Signal<number>;
   onChoose(event: JobEvent): void;
@@ -21,7 +26,7 @@ interface Placed {
 }
 
 /** Those that would overlap are one mark. */
-function place(events: readonly JobEvent[], map: XMap, plot: Plot): Placed[] {
+function place(events: readonly JobEvent[], map: XMap, plot: Ground): Placed[] {
   const all = events.flatMap((event) => {
     const at = map.axis === "step" ? event.step : event.ms;
     const spot = at === undefined ? null : plot.place(map.fromServer(at));

@@ -1,7 +1,8 @@
 // From something that happened to the charts and lines around it.
 import type { Incident, Note } from "../../../api/types";
 import { evidenceLine, incidentWindow, type JobEvent } from "../../../lib/chart/marks";
-import { buildSearch, jobHref, parseChartState, partHref } from "../../../lib/url/url";
+import { noteHref } from "../../../lib/jobs/notes";
+import { buildSearch, jobHref, parseChartState } from "../../../lib/url/url";
 import type { JobStore } from "../../../state/job/job";
 import { navigate, query, route } from "../../../state/core/router";
 
@@ -50,7 +51,7 @@ interface At {
 /** A note's text is in its tab, with the way back to the charts. */
 export function showEvent(store: JobStore, event: JobEvent): void {
   if (event.note === undefined) showAt(store, event);
-  else navigate(partHref(store.name, "notes") + buildSearch({}, { note: String(event.note) }));
+  else navigate(noteHref(store.name, event.note));
 }
 
 export const showNote = (store: JobStore, { step, ts_ms, stream, line }: Note): void => showAt(store, { step: step ?? undefined, ms: ts_ms ?? undefined, stream, line });
