@@ -225,8 +225,6 @@ enum status storage_open(struct storage *storage, struct store **out, struct err
 		.schema = options_text(o, "schema"),
 		.ownership = &storage->ownership,
 		.wal_bytes = (size_t)options_i64(o, "wal-bytes"),
-		.writer_cache_bytes = 16 << 20,
-		.reader_cache_bytes = 2 << 20,
 		.search_bytes = (size_t)options_i64(o, "search-memory"),
 		.skips_backup = options_flag(o, "no-backup")};
 

@@ -32,7 +32,7 @@ struct store_options {
 	const char *schema; /* of PostgreSQL: what all our tables are in */
 	const struct store_ownership *ownership; /* of PostgreSQL; NULL: does not wait */
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
-	size_t writer_cache_bytes; /* 16 MiB */
+	size_t writer_cache_bytes; /* 8 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */
 	size_t search_bytes; /* of properties that searches of jobs keep in memory, over all readers: 512 MiB */
 	bool moves; /* a half of a move (store/move.h) may be there */

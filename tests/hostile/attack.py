@@ -23,8 +23,8 @@ def attack(room, held, *options, kind=Server):
 class Fight:
     """A server under attack, the seconds that there are, and what chance decides: the seed is told with what does not hold."""
 
-    def __init__(self, server, seconds, seed):
-        self.server, self.seed = server, seed
+    def __init__(self, server, seconds, seed, tries=0):
+        self.server, self.seed, self.tries = server, seed, tries
         self.chance = random.Random(seed)
         self.seconds, self.deadline = seconds, time.monotonic() + seconds
         self.tried = 0
@@ -32,7 +32,7 @@ class Fight:
     def goes_on(self, at_least=20):
         """Another try: until the time is up, and so often in any case (a third of it in a run of seconds)."""
         self.tried += 1
-        return self.tried <= (at_least if self.seconds >= 5 else max(1, at_least // 3)) or time.monotonic() < self.deadline
+        return self.tried <= max(self.tries, at_least if self.seconds >= 5 else max(1, at_least // 3)) or time.monotonic() < self.deadline
 
     def connect(self, source="127.0.0.1", timeout=60):
         return socket.create_connection(("127.0.0.1", self.server.port), timeout, source_address=(source, 0))

@@ -1,5 +1,5 @@
-"""Ends at named phases: each is done once to learn how long it takes, and then again and again, ended by SIGKILL at any moment of it, or by the power's loss at any operation
-of the disk. What had been acknowledged is there afterwards, once; what was under way is there whole, or not at all; and sm-server check finds nothing."""
+"""Ends at named phases: each is done once to learn how much it asks of the disk, and then again and again, ended at any operation of it by SIGKILL or by the power's loss, or held up
+because the disk is full. What had been acknowledged is there afterwards, once; what was under way is there whole, or not at all; and sm-server check finds nothing."""
 
 import contextlib
 import functools
@@ -9,9 +9,9 @@ import sqlite3
 import subprocess
 
 from attack import attack
-from ends import Kills, PowerLosses
+from ends import Fills, Kills, PowerLosses
 from olddb import older_database
-from smserver import find_binary, sanitizer_environment, wait_until
+from smserver import sanitizer_environment, wait_until
 
 LINES = [f"step {n} loss={3 + n % 7 / 10:.1f}" for n in range(4000)]
 SEALS = ("--seal-age", "100ms", "--seal-bytes", "64KiB")
@@ -19,10 +19,16 @@ DEFINITIONS = {"definitions": [{"Name": "again", "Regex": "loss=([0-9.]+)"}]}
 OLDEST, SHUTS_OUT = 40, 41  # the first migration behind it that older programs cannot live with
 
 
-def check(server):
-    done = subprocess.run([find_binary("sm-server"), "check", "--db", str(server.database)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-        env=sanitizer_environment({"PATH": "/usr/bin:/bin"}))
-    assert done.returncode == 0 and ": 0 problems" in done.stdout, done.stdout
+def command(server, *words, database=None):
+    """(exit code, what it said)"""
+    done = subprocess.run([server.bin("sm-server"), *words, "--db", str(database or server.database)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        env=sanitizer_environment({"PATH": "/usr/bin:/bin", **server.environment}))
+    return done.returncode, done.stdout
+
+
+def check(server, database=None):
+    code, said = command(server, "check", database=database)
+    assert code == 0 and ": 0 problems" in said, said
 
 
 def texts(server, job="kept"):
@@ -38,10 +44,10 @@ def fresh(server):
 
 
 def phase(held):
-    """Of both rooms."""
+    """Of all three rooms."""
 
     def note(function):
-        for room, ends in (("killing", Kills), ("power", PowerLosses)):
+        for room, ends in (("killing", Kills), ("power", PowerLosses), ("full", Fills)):
             def carry_out(fight, ends=ends):
                 return function(fight, ends(fight))
             attack(room, held, kind=ends.kind)(functools.wraps(function)(carry_out))
@@ -81,7 +87,7 @@ def end_in_the_middle(fight, ends, prepare, begin, whole, afterwards, mend=lambd
 
 
 def is_listening(server):
-    return any("event=listening" in line for line in server.log)
+    return server.process.poll() is None and any("event=listening" in line for line in server.log)
 
 
 @phase("tables as after a first start")
@@ -121,14 +127,43 @@ def all_are_there(server, _=True):
     assert texts(server) == LINES
 
 
+@phase("a batch whole or not at all, and the rest when it is sent again")
+def in_ingest(fight, ends):
+    batch, sent = 250, {}
+
+    def prepare(server):
+        with_lines(server, *SEALS)
+        sent.update(lines=0, bytes=0)
+
+    def begin(server):
+        while sent["lines"] < len(LINES):
+            body = "".join(f"{line}\n" for line in LINES[sent["lines"]:sent["lines"] + batch])
+            reply = server.post(f"/api/v1/logs?job=fed&stream=algo-1&offset={sent['bytes']}", body)
+            assert reply.status == 200, reply
+            sent.update(lines=sent["lines"] + batch, bytes=reply.body["next_offset"])
+
+    def afterwards(server, _):
+        all_are_there(server)
+        there = texts(server, "fed") if sent["lines"] or server.get("/api/v1/jobs/fed").status == 200 else []
+        assert len(there) in (sent["lines"], sent["lines"] + batch) and there == LINES[:len(there)], (len(there), sent)
+        begin(server)
+        assert texts(server, "fed") == LINES
+        server.wait_for_points("fed", "train:loss", len(LINES))
+
+    return end_in_the_middle(fight, ends, prepare, begin, lambda server: sent["lines"] == len(LINES), afterwards)
+
+
 @phase("each line once")
 def in_sealing(fight, ends):
     def prepare(server):
         with_lines(server, "--seal-age", "1h")
         server.kill()  # a stop would seal
 
-    return end_in_the_middle(fight, ends, prepare, lambda server: server.launch("127.0.0.1:0", *SEALS),
-        lambda server: server.sql("SELECT sum(line_count) FROM blocks") == [(len(LINES),)], all_are_there)
+    def is_sealed(server):
+        """Asked of the server, not of its file: whoever looks into that while a server starts may shut it out."""
+        return is_listening(server) and server.figure("sealed_lines_total") == len(LINES)
+
+    return end_in_the_middle(fight, ends, prepare, lambda server: server.launch("127.0.0.1:0", *SEALS), is_sealed, all_are_there)
 
 
 @phase("the old series or the new, never half")
@@ -201,21 +236,16 @@ def in_a_restore(fight, ends):
     """Its own process ends; the next one may replace what it left. The log beside the database that is replaced is part of that."""
     copy, later = fight.server.folder / "copy.db", [f"later {n}" for n in range(1000)]
 
-    def command(server, *words):
-        return [server.bin("sm-server"), *words, "--db", str(server.database)]
-
-    def environment(server):
-        return sanitizer_environment({"PATH": "/usr/bin:/bin", **server.environment})
-
     def prepare(server):
         with_lines(server, *SEALS)
         copy.unlink(missing_ok=True)
-        subprocess.run(command(server, "backup", str(copy)), check=True, stdout=subprocess.DEVNULL, env=environment(server))
+        code, said = command(server, "backup", str(copy))
+        assert code == 0, said
         server.send("kept", later)
         server.kill()  # a stop would leave no log
 
     def begin(server):
-        server.process = subprocess.Popen(command(server, "restore", str(copy), "--replace"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(server))
+        server.launch_command("restore", str(copy), "--replace")
 
     def is_through(server):
         return server.process.poll() == 0
@@ -230,3 +260,77 @@ def in_a_restore(fight, ends):
         assert texts(server) in (LINES, LINES + later), len(texts(server))
 
     return end_in_the_middle(fight, ends, prepare, begin, is_through, afterwards, mend)
+
+
+@phase("a whole copy, or none; the server goes on")
+def in_a_backup(fight, ends):
+    copy = fight.server.folder / "copies" / "copy.db"
+
+    def prepare(server):
+        with_lines(server, *SEALS)
+        copy.parent.mkdir(exist_ok=True)
+        copy.unlink(missing_ok=True)
+
+    def begin(server):
+        code, said = command(server, "backup", str(copy))
+        if code:
+            ends.heard(said)
+        assert code == 0, said
+
+    def afterwards(server, is_begun):
+        all_are_there(server)
+        assert copy.exists() or not is_begun
+        if copy.exists():
+            check(server, copy)
+        server.send("kept", "another line")
+        begin(server)  # what is left of a copy that was cut off is in nobody's way
+        assert [path.name for path in copy.parent.iterdir()] == ["copy.db"], list(copy.parent.iterdir())
+
+    return end_in_the_middle(fight, ends, prepare, begin, lambda server: copy.exists(), afterwards)
+
+
+@phase("the job is there whole, or not at all")
+def in_an_import(fight, ends):
+    exported = []
+
+    def prepare(server):
+        if not exported:
+            with_lines(server, *SEALS)
+            exported.append(server.get("/api/v1/export").raw)
+        fresh(server)
+        server.start("127.0.0.1:0", *SEALS)
+
+    def begin(server):
+        reply = server.post("/api/v1/import", exported[0], content_type="application/x-ndjson")
+        assert reply.status == 200 and reply.body["imported"] + reply.body["skipped"] == 1, reply
+
+    def is_there(server):
+        return server.get("/api/v1/jobs/kept").status == 200
+
+    def afterwards(server, is_begun):
+        assert is_there(server) or not is_begun
+        if not is_there(server):
+            begin(server)
+        all_are_there(server)
+        server.wait_for_points("kept", "train:loss", len(LINES))
+
+    return end_in_the_middle(fight, ends, prepare, begin, is_there, afterwards)
+
+
+@phase("a whole reply, also of a server that can write nothing")
+def in_an_export(fight, ends):
+    replies = []
+
+    def prepare(server):
+        replies.clear()
+        with_lines(server, *SEALS)
+
+    def begin(server):
+        server.send("other", LINES[:100])
+        replies.append(server.get("/api/v1/export").raw)
+
+    def afterwards(server, _):
+        all_are_there(server)
+        assert all(reply.count(b"step ") >= len(LINES) for reply in replies), replies[0][:3000]
+
+    return end_in_the_middle(fight, ends, prepare, begin, lambda server: replies, afterwards)

@@ -28,13 +28,16 @@ class Sender:
     def run(self):
         with contextlib.suppress(*GONE):
             while not self.failure:
-                self.under_way = self.under_way or self.chance.choice((1, 3, 40, 40, 200, 2500))
-                reply = self.send(range(self.acknowledged, self.acknowledged + self.under_way))
-                if reply.status != 200:
-                    self.failure = f"{self.name} at {self.acknowledged}: {reply}"
-                else:
-                    self.acknowledged += self.under_way
-                    self.under_way = 0
+                self.send_some()
+
+    def send_some(self):
+        self.under_way = self.under_way or self.chance.choice((1, 3, 40, 40, 200, 2500))
+        reply = self.send(range(self.acknowledged, self.acknowledged + self.under_way))
+        if reply.status != 200:
+            self.failure = f"{self.name} at {self.acknowledged}: {reply}"
+        else:
+            self.acknowledged += self.under_way
+            self.under_way = 0
 
     def may_have(self, count):
         """Of the unanswered all or none."""

@@ -3,7 +3,9 @@
 import contextlib
 import errno
 import http.client
+import itertools
 import os
+import select
 import signal
 import socket
 import sqlite3
@@ -287,3 +289,35 @@ def test_memory_runs_out_at_each_allocation_of_a_post(faulty):
         has_failed = faulty.memory.get("failed") > 0
     assert number > 50 and 200 in statuses and len(statuses) > 1
     assert "event=commit_waits" in faulty.log_text()
+
+
+def post_until_the_writer_waits(server):
+    """The thread whose allocation failed gets none any more: before the commit that is a refusal, and then it is the writer behind it. The line that is committed."""
+    for number in itertools.count(1):
+        line = f"step: {number:08d} loss: 2.5"
+        server.memory.arm(number, lasts=True)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+            connection.sendall(f"POST /api/v1/logs?job=j&stream=s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: {len(line)}\r\n\r\n{line}".encode())
+            wait_until(lambda connection=connection: "event=commit_waits" in server.log_text() or select.select([connection], [], [], 0)[0], what="an answer")
+        if "event=commit_waits" in server.log_text():
+            return line
+        assert server.memory.get("failed"), "no allocation is left, and the writer never waited"
+        server.memory.set(fail_at=0)
+
+
+def test_a_stop_waits_with_the_writer_for_memory(tmp_path):
+    """The commit is durable and cannot be taken back; what the stop itself frees may be the memory that it waits for."""
+    server = FaultyServer(tmp_path / "short", "--stop-timeout", "500ms").start()
+    try:
+        server.send("j", "before", stream="s")  # there is no job and no stream to be made
+        line = post_until_the_writer_waits(server)
+        server.signal(signal.SIGTERM)
+        wait_until(lambda: server.process.poll() is not None or "event=stop_gives_up" in server.log_text(), what="a stop that has told all threads to end")
+        looks = server.memory.get("failed") + 5
+        wait_until(lambda: server.process.poll() is not None or server.memory.get("failed") > looks, what="a writer that goes on to look for memory")
+        server.memory.set(fail_at=0)
+        server.stop()
+        server.start()
+        assert [row["text"] for row in server.lines("j", "s")].count(line) == 1
+    finally:
+        server.close()

@@ -7,12 +7,13 @@ import random
 import shutil
 import sqlite3
 import subprocess
+import time
 
 import pytest
 
 from engine import of_a_file
 from howlong import IS_LONG
-from smserver import Server, find_binary, sanitizer_environment
+from smserver import Server, find_binary, sanitizer_environment, wait_until
 
 pytestmark = of_a_file("who has it")
 
@@ -60,6 +61,28 @@ def test_a_killed_server_is_not_taken_for_a_running_one(server):
     server.start()
     code, text = run(server.database, "check")
     assert code == 0 and "0 problems (a server is running" in text
+
+
+def opened_by(pid):
+    with contextlib.suppress(FileNotFoundError):
+        return [os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd")]
+    return []
+
+
+def test_a_start_waits_for_who_has_the_file_for_a_moment(server):
+    """sqlite3's shell, a copy tool: the last one that closes a database moves its log into it, and lets nobody in meanwhile."""
+    server.send("j", "a line")
+    server.kill()
+    with contextlib.closing(sqlite3.connect(server.database, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode=EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        server.launch()
+        wait_until(lambda: server.process.poll() is not None or opened_by(server.process.pid).count(str(server.database)) > 1, what="SQLite to open the file")
+        until = time.monotonic() + 0.5
+        wait_until(lambda: server.process.poll() is not None or time.monotonic() > until, what="a server that gave up, or waits")
+        other.execute("COMMIT")
+    server.wait_for_log("event=listening")
+    assert [line["text"] for line in server.lines("j")] == ["a line"]
 
 
 def test_structure_is_looked_at_beside_a_running_server(make_server):

@@ -8,6 +8,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -187,6 +188,32 @@ def test_a_backup_without_a_server_and_dated_ones(filled, tmp_path):
         every.kill()
         every.wait()
         every.stdout.close()
+
+
+WRITES_AND_DIES = """
+import os, sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+database.execute("CREATE TABLE of_the_older_copy AS SELECT * FROM blocks")
+database.commit()
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("is_running", [True, False], ids=["of a server", "without one"])
+def test_what_lies_beside_an_older_copy_is_not_read_into_the_newer(filled, tmp_path, is_running):
+    """Whoever looked into it, or worked on it and was killed, left a log of its name."""
+    copy = tmp_path / "copy.db"
+    run(filled, "backup", str(copy))
+    subprocess.run([sys.executable, "-c", WRITES_AND_DIES, copy], check=True)
+    assert copy.with_name("copy.db-wal").stat().st_size > 0
+    filled.send("gpt", lines(random.Random(2), 6000, 6000))
+    if not is_running:
+        filled.stop()
+    run(filled, "backup", str(copy))
+    assert [path.name for path in tmp_path.glob("copy.db*")] == ["copy.db"]
+    with contextlib.closing(sqlite3.connect(copy)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'of_the_older_copy'").fetchone() == (0,)
 
 
 def test_a_copy_of_a_damaged_database_is_not_kept(filled, tmp_path):

@@ -10,11 +10,12 @@ import time
 
 import pytest
 
+from faults import FaultyServer
 from load import Load
 from howlong import IS_LONG, long
 from pair import Pair, is_ready, lease_taken_s, note, take_over
 from postgres import Cluster
-from smserver import Server, find_binary, wait_until
+from smserver import wait_until
 
 KILLS = 30 if IS_LONG else 3
 LEASE_S = 10
@@ -131,18 +132,12 @@ def test_standbys_that_race(folder, cluster):
         pair.check_clean()
 
 
-class ShiftedServer(Server):
-    """Its clock is an hour ahead (tests/support/faults.c)."""
-
-    def bin(self, name):
-        return find_binary("sm-server-faults" if name == "sm-server" else name)
-
-
 @pytest.mark.parametrize("shift_ms", [HOUR_MS, -HOUR_MS])
 def test_a_clock_that_is_off_by_an_hour(folder, cluster, shift_ms):
     """Only the database's counts: the shifted one neither takes what is not its, nor loses what is."""
     pair = Pair(folder, cluster)
-    shifted = ShiftedServer(folder, postgres=cluster, environment={"SM_CLOCK_MS": str(shift_ms)})
+    shifted = FaultyServer(folder, postgres=cluster)
+    shifted.disk.set(clock_ms=shift_ms)
     pair.servers[1] = pair.others[0] = shifted
     with pair, Load(pair.servers) as load:
         load.wait_for_more(100)

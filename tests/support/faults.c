@@ -1,9 +1,9 @@
-/* A disk that fails and a clock that is off, for tests. The disk is an SQLite VFS over the real one, linked into sm-server-faults and nothing that is shipped.
+/* A disk that fails, or is said to be a network's, and a clock that is set, for tests. The disk is an SQLite VFS over the real one, linked into sm-server-faults and nothing that is shipped.
  * What is to fail stands in a small shared file (SM_FAULTS names it, tests/support/faults.py writes it), so that a test can
  * count a run's operations, choose one, and mend the disk while the server runs. Not set: nothing fails.
  * The linker puts sqlite3_open_v2 through here (--wrap), which is after the server has configured SQLite.
- * Power loss: what was not synced is lost or there by chance (power.c), and then the process kills itself. Files that the server itself writes,
- * renames and removes are part of that disk, too; of those operations none fails otherwise. */
+ * Power loss: what was not synced is lost or there by chance (power.c), and then the process kills itself. Where the process ends, or the disk is full, files that the server itself
+ * makes, writes, renames and removes are part of that disk, too; of those operations none fails otherwise. */
 #include "power.h"
 
 #include "control.h"
@@ -21,11 +21,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 enum op { OP_READ, OP_WRITE, OP_SYNC, OP_TRUNCATE, OP_OPEN, OP_DELETE, OPS };
-enum action { ACTION_FAIL, ACTION_KILL, ACTION_POWER_LOSS, ACTION_STALL };
+enum action { ACTION_FAIL, ACTION_KILL, ACTION_POWER_LOSS, ACTION_STALL, ACTION_FILL };
 
 struct control { /* as in faults.py; all int64, host order */
 	_Atomic int64_t counts[OPS];
@@ -39,6 +40,8 @@ struct control { /* as in faults.py; all int64, host order */
 	_Atomic int64_t torn_bytes; /* so much of a failing write still reaches the file */
 	_Atomic int64_t failed;
 	_Atomic int64_t failed_operation; /* the last of them */
+	_Atomic int64_t clock_ms; /* how far ahead the wall clock is, by which nothing may go but what is shown */
+	_Atomic int64_t file_system; /* that all files lie on, by its number (statfs(2)); 0: what they do lie on */
 	struct power_chance power;
 };
 
@@ -104,10 +107,17 @@ static int fail(void)
 	control->failed++;
 	if (control->action == ACTION_POWER_LOSS)
 		power_lose(&control->power);
-	if (control->action != ACTION_FAIL)
+	if (control->action == ACTION_KILL || control->action == ACTION_POWER_LOSS)
 		kill(getpid(), SIGKILL);
 	errno = (int)control->system_errno;
 	return (int)control->code;
+}
+
+/* Of the server's own files; errno is set. */
+static int fail_call(void)
+{
+	fail();
+	return -1;
 }
 
 static struct power_file *power_of(struct file *file)
@@ -261,20 +271,28 @@ static void map_control(void)
 	state.control = control_map("SM_FAULTS", sizeof *state.control);
 }
 
-/* The server's own files, where power loss is kept track of. */
-static bool is_of_server(void)
+static struct control *control_of(void)
 {
-	if (is_inside)
-		return false;
+	bool was_inside = is_inside;
+
 	is_inside = true;
 	pthread_once(&state.control_once, map_control);
-	is_inside = false;
-	return has_power();
+	is_inside = was_inside;
+	return state.control;
+}
+
+/* The server's own files, where they are part of the disk. */
+static bool is_of_server(void)
+{
+	struct control *control = is_inside ? NULL : control_of();
+
+	return control && (control->action == ACTION_KILL || control->action == ACTION_POWER_LOSS ||
+				  control->action == ACTION_FILL);
 }
 
 static void set_up(void)
 {
-	is_of_server();
+	control_of();
 	state.real = sqlite3_vfs_find(NULL);
 	if (!state.control)
 		return;
@@ -303,8 +321,8 @@ int __wrap_open(const char *path, int flags, ...)
 		return __real_open(path, flags, mode);
 	enter();
 	bool is_new = access(path, F_OK) != 0;
-	int fd = __real_open(path, flags, mode);
-	if (fd >= 0 && is_new)
+	int fd = is_new && must_fail(OP_OPEN) ? fail_call() : __real_open(path, flags, mode);
+	if (fd >= 0 && is_new && has_power())
 		power_after_create(path);
 	leave();
 	return fd;
@@ -320,10 +338,13 @@ ssize_t __wrap_write(int fd, const void *from, size_t count)
 	if (!is_of_server() || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
 		return __real_write(fd, from, count);
 	enter();
-	power_before_write(power_find_open(fd), lseek(fd, 0, SEEK_CUR), (int64_t)count);
-	ssize_t done = __real_write(fd, from, count);
+	if (has_power())
+		power_before_write(power_find_open(fd), lseek(fd, 0, SEEK_CUR), (int64_t)count);
+	ssize_t done = has_power() ? __real_write(fd, from, count) : 0; /* chance may have it that it has arrived */
 	if (must_fail(OP_WRITE))
-		fail();
+		done = fail_call();
+	else if (!has_power())
+		done = __real_write(fd, from, count);
 	leave();
 	return done;
 }
@@ -336,13 +357,12 @@ int __wrap_fsync(int fd)
 	if (!is_of_server())
 		return __real_fsync(fd);
 	enter();
-	if (must_fail(OP_SYNC))
-		fail();
-	int code = __real_fsync(fd);
-	struct power_file *file = power_find_open(fd);
+	int code = must_fail(OP_SYNC) ? fail_call() : __real_fsync(fd);
+	struct power_file *file = has_power() ? power_find_open(fd) : NULL;
 	if (file)
 		power_after_sync(file);
-	power_after_folder_sync_open(fd);
+	if (has_power())
+		power_after_folder_sync_open(fd);
 	leave();
 	return code;
 }
@@ -355,10 +375,11 @@ int __wrap_rename(const char *from, const char *to)
 	if (!is_of_server())
 		return __real_rename(from, to);
 	enter();
-	power_before_rename(from, to);
+	if (has_power())
+		power_before_rename(from, to);
 	int code = __real_rename(from, to);
 	if (must_fail(OP_DELETE))
-		fail();
+		code = fail_call();
 	leave();
 	return code;
 }
@@ -372,10 +393,10 @@ int __wrap_link(const char *from, const char *to)
 		return __real_link(from, to);
 	enter();
 	int code = __real_link(from, to);
-	if (code == 0)
+	if (code == 0 && has_power())
 		power_after_create(to);
 	if (must_fail(OP_DELETE))
-		fail();
+		code = fail_call();
 	leave();
 	return code;
 }
@@ -388,25 +409,55 @@ int __wrap_unlink(const char *path)
 	if (!is_of_server())
 		return __real_unlink(path);
 	enter();
-	power_before_rename(path, NULL);
+	if (has_power())
+		power_before_rename(path, NULL);
 	int code = __real_unlink(path);
 	if (must_fail(OP_DELETE))
-		fail();
+		code = fail_call();
 	leave();
 	return code;
 }
 
-/* A machine whose clock is off (SM_CLOCK_MS), by which nothing may go but what is shown. */
 int __real_clock_gettime(clockid_t id, struct timespec *out);
 int __wrap_clock_gettime(clockid_t id, struct timespec *out);
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *out)
 {
-	const char *shift = id == CLOCK_REALTIME ? getenv("SM_CLOCK_MS") : NULL;
+	struct control *control = id == CLOCK_REALTIME ? control_of() : NULL;
 	int code = __real_clock_gettime(id, out);
 
-	if (shift)
-		out->tv_sec += strtol(shift, NULL, 10) / 1000;
+	if (control)
+		out->tv_sec += control->clock_ms / 1000;
+	return code;
+}
+
+static void say_file_system(struct statfs *out)
+{
+	struct control *control = control_of();
+
+	if (control && control->file_system)
+		out->f_type = control->file_system;
+}
+
+int __real_statfs(const char *path, struct statfs *out);
+int __wrap_statfs(const char *path, struct statfs *out);
+
+int __wrap_statfs(const char *path, struct statfs *out)
+{
+	int code = __real_statfs(path, out);
+
+	say_file_system(out);
+	return code;
+}
+
+int __real_fstatfs(int fd, struct statfs *out);
+int __wrap_fstatfs(int fd, struct statfs *out);
+
+int __wrap_fstatfs(int fd, struct statfs *out)
+{
+	int code = __real_fstatfs(fd, out);
+
+	say_file_system(out);
 	return code;
 }
 

@@ -9,11 +9,11 @@ from smserver import Server, find_binary
 READ, WRITE, SYNC, TRUNCATE, OPEN, DELETE = range(6)  # DELETE: names of files that go, or change
 CHANGES = (WRITE, SYNC, TRUNCATE)
 OPERATION_NAMES = ("read", "write", "sync", "truncate", "open", "name")
-FAIL, KILL, POWER_LOSS, STALL = range(4)
+FAIL, KILL, POWER_LOSS, STALL, FILL = range(5)  # FILL: as FAIL, of the server's own files, too
 SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_READONLY = 778, 1034, 13, 8
 FOR_EVER = -1
 FIELDS = ("read", "write", "sync", "truncate", "open", "delete", "mask", "seen", "fail_at", "fail_count", "action", "code",
-    "system_errno", "torn_bytes", "failed", "failed_operation", "keep", "sector_bytes", "seed", "kept_sectors", "lost_sectors", "empty_sectors", "lost_names", "lost_bytes_of_length")
+    "system_errno", "torn_bytes", "failed", "failed_operation", "clock_ms", "file_system", "keep", "sector_bytes", "seed", "kept_sectors", "lost_sectors", "empty_sectors", "lost_names", "lost_bytes_of_length")
 
 
 class Shared:
@@ -59,22 +59,22 @@ class Memory(Shared):
     """Of the allocations that requests make (tests/support/no_memory.c)."""
 
     def __init__(self, path):
-        super().__init__(path, ("fail_at", "seen", "failed"))
+        super().__init__(path, ("fail_at", "seen", "failed", "lasts"))
 
-    def arm(self, number):
-        """The number-th from now on fails."""
-        self.set(fail_at=0, seen=0, failed=0)
+    def arm(self, number, lasts=False):
+        """The number-th from now on fails; and all of its thread behind it, where it lasts, until fail_at is 0."""
+        self.set(fail_at=0, seen=0, failed=0, lasts=lasts)
         self.set(fail_at=number)
 
 
 class FaultyServer(Server):
     makes_its_tables = True  # that its disk fails in the midst of them is part of what is tested
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, **options):
         folder.mkdir(exist_ok=True)
         self.disk = Disk(folder / "faults")
         self.memory = Memory(folder / "no-memory")
-        super().__init__(folder, *arguments, environment={"SM_FAULTS": str(folder / "faults"), "SM_NO_MEMORY": str(folder / "no-memory")})
+        super().__init__(folder, *arguments, environment={"SM_FAULTS": str(folder / "faults"), "SM_NO_MEMORY": str(folder / "no-memory")}, **options)
 
     def bin(self, name):
         return find_binary("sm-server-faults" if name == "sm-server" else name)

@@ -13,6 +13,7 @@ struct control { /* as in faults.py */
 	_Atomic int64_t fail_at; /* from 1; 0: none */
 	_Atomic int64_t seen;
 	_Atomic int64_t failed;
+	_Atomic int64_t lasts; /* all that its thread asks for behind it fails, too */
 };
 
 static struct {
@@ -45,10 +46,15 @@ static bool is_of_requests(void)
 static bool must_fail(void)
 {
 	pthread_once(&state.once, set_up);
+	static _Thread_local int64_t out_at; /* which one of this thread's failed last */
 	struct control *control = state.control;
 
-	if (!control || !control->fail_at || !is_of_requests() || ++control->seen != control->fail_at)
+	if (!control || !control->fail_at || !is_of_requests())
 		return false;
+	bool is_out = control->lasts && control->failed && out_at == control->fail_at;
+	if (!is_out && ++control->seen != control->fail_at)
+		return false;
+	out_at = control->fail_at;
 	control->failed++;
 	return true;
 }

@@ -245,11 +245,18 @@ class Server:
         if listen == "127.0.0.1:0":
             self._release_port()
             self.own_port = ports.Port()
-            listen = f"127.0.0.1:{self.own_port.number}"
+            self.port = self.own_port.number
+            listen = f"127.0.0.1:{self.port}"
+        self._copy_tables()
+        self._run([*self.wrapper, self.bin("sm-server"), "--listen", listen, *self.database_options(), *self.arguments, *arguments])
+
+    def launch_command(self, *words):
+        """Another command of the program on the database, in the server's place: `restore` …"""
+        self._run([self.bin("sm-server"), *words, *self.database_options()])
+
+    def _run(self, command):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SMFLEET_")}
         environment = sanitizer_environment({**environment, **self.environment})
-        self._copy_tables()
-        command = [*self.wrapper, self.bin("sm-server"), "--listen", listen, *self.database_options(), *self.arguments, *arguments]
         with self.changed:
             self.log = []
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

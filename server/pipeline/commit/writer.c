@@ -84,7 +84,7 @@ static bool fail_item(struct pipeline *pipeline, struct work *work, enum status 
 	return false;
 }
 
-/* Also while the pipeline ends, which control_wait_tick does not wait for: kept work comes back until the queue is closed. */
+/* Also while the pipeline ends, which control_wait_tick does not wait for. */
 static void pause_ms(struct pipeline *pipeline, int64_t ms)
 {
 	struct timespec until = clock_deadline(ms);
@@ -95,7 +95,7 @@ static void pause_ms(struct pipeline *pipeline, int64_t ms)
 	pthread_mutex_unlock(&pipeline->tick_mutex);
 }
 
-/* Kept work comes back at once: do not spin on a full or failing disk. */
+/* Kept work comes back at once, until the queue is closed: do not spin on a full or failing disk. */
 static void end_round(struct pipeline *pipeline, struct round *round, enum status status, const struct error *err)
 {
 	bool must_pause = status == ERR_UNAVAILABLE || status == ERR_IO;
@@ -284,7 +284,8 @@ static int wait_for_memory(void *context)
 		wait->since_ms = now_ms;
 		log_line(LOG_WARNING, "commit_waits", "for=memory");
 	}
-	return now_ms - wait->since_ms < MEMORY_WAIT_MS && !control_wait_tick(wait->pipeline, MEMORY_LOOK_MS);
+	pause_ms(wait->pipeline, MEMORY_LOOK_MS); /* also while the pipeline ends: that frees memory */
+	return now_ms - wait->since_ms < MEMORY_WAIT_MS;
 }
 
 /* The database has it, and there is no way back: memory that is not there may come, before plan.c gives up. */

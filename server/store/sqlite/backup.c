@@ -164,10 +164,17 @@ enum status store_backup_step(
 	return code == SQLITE_DONE ? close_copy(backup, err) : OK;
 }
 
+/* What whoever used an older copy of that name has left beside it goes before: it would be read into the new one. */
+static enum status keep_copy(const char *partial, const char *path, struct error *err)
+{
+	TRY(check_copy(partial, err));
+	remove_logs(path);
+	return file_put_in_place(partial, path, err);
+}
+
 enum status store_backup_finish(struct store_backup *backup, struct error *err)
 {
-	TRY(check_copy(backup->partial, err));
-	TRY(file_put_in_place(backup->partial, backup->path, err));
+	TRY(keep_copy(backup->partial, backup->path, err));
 	mem_free(backup->partial);
 	backup->partial = NULL;
 	return OK;
@@ -204,9 +211,7 @@ enum status store_backup_offline(const char *path, const char *copy_path, struct
 	if (status == OK)
 		status = vacuum_into(path, partial, err);
 	if (status == OK)
-		status = check_copy(partial, err);
-	if (status == OK)
-		status = file_put_in_place(partial, copy_path, err);
+		status = keep_copy(partial, copy_path, err);
 	if (status != OK)
 		copy_remove(partial);
 	lock_release(&lock);

@@ -14,6 +14,7 @@ enum {
 	DATABASE_MODE = 0600,
 	PROGRESS_STEPS = 2000, /* of SQLite's machine between looks at the clock: about 50 us */
 	READER_BUSY_MS = 100, /* a reader waits for recovery of the WAL only */
+	OPENING_BUSY_MS = 5000, /* whoever closes a database last moves its log into it, and lets nobody in meanwhile */
 	RETRY_AFTER_S = 10,
 	CACHE_UNIT_BYTES = 1024,
 };
@@ -345,7 +346,7 @@ enum status connection_open_writer(struct store_reader **out, const struct store
 	TRY(open_handle(&on, options->path, SQLITE_OPEN_READWRITE, err));
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): OK means that it is there */
 	on->is_writer = true;
-	sqlite3_busy_timeout(sqlite_of(on), 0);
+	sqlite3_busy_timeout(sqlite_of(on), OPENING_BUSY_MS);
 	TRY(set_common(on, options->writer_cache_bytes, err));
 	TRY(migrate_shape(on, err));
 	TRY(set_writer(on, options->wal_bytes, err));
