@@ -70,19 +70,43 @@ static bool is_cause(const struct node_ledger *ledger, const struct node_fault_r
 	       !known_fault_is_nonfatal(ledger->pipeline, fault->signature);
 }
 
+/* Of the machine, that may have broken the job off: those that its own log told of, and those that others' did while it ran there. */
+static enum status read_faults(const struct node_ledger *ledger, const struct node_sum *node, int64_t job_id,
+	struct node_fault_row **out, size_t *count, struct error *err)
+{
+	struct said_hit *others;
+	size_t other_count;
+
+	*count = 0;
+	TRY(store_read_told_elsewhere(ledger->reader, ledger->arena, job_id, ledger->from_ms, INT64_MAX, FAULTS_MAX,
+		&others, &other_count, err));
+	*out = arena_alloc(ledger->arena, (ledger->fault_count + other_count + 1) * sizeof **out);
+	if (!*out)
+		return error_no_memory(err);
+	for (size_t i = 0; i < ledger->fault_count; i++)
+		if (ledger->faults[i].job_id == job_id && span_equal(ledger->faults[i].host, node->host))
+			(*out)[(*count)++] = ledger->faults[i];
+	for (size_t i = 0; i < other_count; i++)
+		if (span_equal(others[i].row.host, node->host))
+			(*out)[(*count)++] = (struct node_fault_row){.ts_ms = others[i].row.first_ms,
+				.last_ms = others[i].row.last_ms,
+				.signature = others[i].row.signature};
+	return OK;
+}
+
 /* Each break of a job counts once a machine, whichever of its faults came before it. */
 static enum status add_breaks(
 	const struct node_ledger *ledger, struct node_sum *node, int64_t job_id, struct error *err)
 {
 	struct node_break *breaks;
-	size_t count;
+	struct node_fault_row *faults;
+	size_t count, fault_count;
 
+	TRY(read_faults(ledger, node, job_id, &faults, &fault_count, err));
 	TRY(store_read_breaks(ledger->reader, ledger->arena, job_id, &breaks, &count, err));
 	for (size_t b = 0; b < count; b++)
-		for (size_t i = 0; i < ledger->fault_count; i++) {
-			const struct node_fault_row *fault = &ledger->faults[i];
-			if (fault->job_id != job_id || !span_equal(fault->host, node->host) ||
-				!is_cause(ledger, fault, breaks, b))
+		for (size_t i = 0; i < fault_count; i++) {
+			if (!is_cause(ledger, &faults[i], breaks, b))
 				continue;
 			node->restarts++;
 			node->recent += breaks[b].from_ms >= ledger->window_ms;
@@ -103,6 +127,28 @@ static bool is_first_of_job(const struct node_ledger *ledger, size_t at)
 			span_equal(ledger->faults[i].host, ledger->faults[at].host))
 			return false;
 	return true;
+}
+
+static bool has_fault_in(const struct node_ledger *ledger, struct span host, int64_t job_id)
+{
+	for (size_t i = 0; i < ledger->fault_count; i++)
+		if (ledger->faults[i].job_id == job_id && span_equal(ledger->faults[i].host, host))
+			return true;
+	return false;
+}
+
+/* Of jobs that ran on it while another's log, a central one, told of its fault. */
+static enum status add_breaks_of_others(const struct node_ledger *ledger, struct node_sum *node, struct error *err)
+{
+	int64_t *jobs;
+	size_t count;
+
+	TRY(store_read_jobs_told_elsewhere(
+		ledger->reader, ledger->arena, node->host, ledger->from_ms, &jobs, &count, err));
+	for (size_t i = 0; i < count; i++)
+		if (!has_fault_in(ledger, node->host, jobs[i]))
+			TRY(add_breaks(ledger, node, jobs[i], err));
+	return OK;
 }
 
 static void add_stragglers(const struct node_ledger *ledger, struct node_sum *node)
@@ -171,6 +217,8 @@ enum status node_ledger_sum(
 		if (is_first_of_job(ledger, i))
 			TRY(add_breaks(ledger, node, fault->job_id, err));
 	}
+	if (node->signature_count)
+		TRY(add_breaks_of_others(ledger, node, err));
 	add_stragglers(ledger, node);
 	judge(node);
 	return OK;

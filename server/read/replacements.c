@@ -303,6 +303,22 @@ static const struct node_fault_row *find_fault(const struct reading *in, const s
 	return best;
 }
 
+static bool is_cleared_there(
+	const struct reading *in, const struct incident_row *row, const struct json *facts, struct span host)
+{
+	struct span fault = json_string_of(json_get(facts, "fault"));
+	struct node_fault_row *cleared;
+	size_t count;
+
+	if (store_read_cleared_faults(
+		    in->reader, in->arena, host, row->incident.opened_ms, FAULTS_MAX, &cleared, &count, NULL) != OK)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (cleared[i].ts_ms == row->incident.opened_ms && span_equal(cleared[i].signature, fault))
+			return true;
+	return false;
+}
+
 /* It is about a machine, and not about this one. */
 static bool is_of_another(
 	const struct reading *in, const struct of_job *job, const struct incident_row *row, struct span host)
@@ -317,8 +333,9 @@ static bool is_of_another(
 	struct span named = json_string_of(json_get(facts, "host"));
 	if (named.len && !span_equal(named, host))
 		return true;
-	/* or of nobody, as somebody set it */
-	return known_fault_is_cleared(in->arena, job->view.row.document, row);
+	/* or of nobody, as somebody set it, here or in the job whose log told of it */
+	return known_fault_is_cleared(in->arena, job->view.row.document, row) ||
+	       (json_string_of(json_get(facts, "told_by")).len && is_cleared_there(in, row, facts, host));
 }
 
 /* Of this stream, or of the whole job. */

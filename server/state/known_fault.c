@@ -16,7 +16,8 @@ enum {
 	WORDS_MAX_BYTES = 1024,
 	TEXT_BYTES = 8 << 10,
 	FACTS_MAX_BYTES = 16 << 10,
-	STORED_FACTS_BYTES = 64 << 10
+	STORED_FACTS_BYTES = 64 << 10,
+	ELSEWHERE_MAX = 1000
 };
 
 enum status stream_line_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
@@ -158,8 +159,12 @@ static void put_hit(const struct said_hit *hit, struct span host, struct json_wr
 	json_put_span(w, "signature", hit->row.signature);
 	if (host.len)
 		json_put_span(w, "host", host);
-	json_put_span(w, "stream", hit->stream);
-	json_put_i64(w, "line", (int64_t)hit->row.last_line);
+	if (hit->stream.len) {
+		json_put_span(w, "stream", hit->stream);
+		json_put_i64(w, "line", (int64_t)hit->row.last_line);
+	} else {
+		json_put_span(w, "told_by", hit->told_by);
+	}
 	json_put_i64(w, "ts_ms", hit->row.last_ms);
 	json_put_span(w, "text", hit->row.text);
 }
@@ -279,6 +284,36 @@ static enum status take_newer(struct finding *f, struct said_hit *hits, struct e
 	return OK;
 }
 
+static bool has_signature(const struct said_hit *hits, size_t count, struct span signature)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_equal(hits[i].row.signature, signature))
+			return true;
+	return false;
+}
+
+/* What its own log said, and what of its machines other jobs' alone did. */
+static enum status read_hits(
+	const struct finding *f, int64_t from_ms, struct said_hit **out, size_t *count, struct error *err)
+{
+	struct said_hit *own, *others;
+	size_t own_count, other_count;
+
+	TRY(store_read_hits_between(f->reader, f->arena, f->job_id, from_ms, f->window.to_ms, &own, &own_count, err));
+	TRY(store_read_told_elsewhere(
+		f->reader, f->arena, f->job_id, from_ms, f->window.to_ms, ELSEWHERE_MAX, &others, &other_count, err));
+	if (!(*out = arena_alloc(f->arena, (own_count + other_count + 1) * sizeof **out)))
+		return error_no_memory(err);
+	for (*count = 0; *count < own_count; ++*count)
+		(*out)[*count] = own[*count];
+	for (size_t i = 0; i < other_count; i++)
+		if (!has_signature(own, own_count, others[i].row.signature))
+			(*out)[(*count)++] = others[i];
+	if (*count > own_count)
+		qsort(*out, *count, sizeof **out, by_time);
+	return OK;
+}
+
 /* Of each signature there is the stretch that began first in this time. */
 static enum status look_back(struct finding *f, int64_t from_ms, const struct said_hit **out, struct error *err)
 {
@@ -286,7 +321,7 @@ static enum status look_back(struct finding *f, int64_t from_ms, const struct sa
 
 	if (from_ms < f->window.from_ms)
 		from_ms = f->window.from_ms;
-	TRY(store_read_hits_between(f->reader, f->arena, f->job_id, from_ms, f->window.to_ms, &hits, &f->count, err));
+	TRY(read_hits(f, from_ms, &hits, &f->count, err));
 	if (f->window.last_step_ms != INT64_MIN)
 		TRY(take_newer(f, hits, err));
 	f->hits = hits;

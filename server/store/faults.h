@@ -53,10 +53,18 @@ struct signature_hit_row {
 /* Of each signature the stretch that began first, of those with lines within the two times; by time. */
 struct said_hit {
 	struct signature_hit_row row;
-	struct span stream; /* its name */
+	struct span stream; /* its name; "": it is another job's */
+	struct span told_by; /* the other job whose log has it; "": the job's own, or it was deleted since */
 };
 enum status store_read_hits_between(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
 	int64_t to_ms, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
+/* Faults that logs of other jobs told of, of machines of this one while they sent its streams, with lines within the two times; not those
+ * that somebody cleared. By time; of each the first line, as row.first_line of a stream of that job. */
+enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
+	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
+/* The jobs of which that tells faults of this host, from that time on. */
+enum status store_read_jobs_told_elsewhere(struct store_reader *reader, struct arena *arena, struct span host,
+	int64_t from_ms, int64_t **out, size_t *count, struct error *err) MUST_CHECK;
 /* Of any signature, one that began by then. */
 enum status store_has_hit_until(
 	struct store_reader *reader, int64_t job_id, int64_t to_ms, bool *has, struct error *err) MUST_CHECK;

@@ -27,7 +27,7 @@ enum status store_read_stream_hosts(struct store_reader *reader, struct arena *a
 /* Whose the line is, or (line NO_LINE) what was sent at that log time; host "": it is not known. */
 enum status store_find_stream_host(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	uint64_t line, int64_t at_ms, struct stream_host_row *out, struct error *err) MUST_CHECK;
-/* How a machine of some stream spells that name, which has no case; *out "": none is called so. */
+/* How a machine of some stream spells that name, which has no case, or else one that a line named with a fault; *out "": none is called so. */
 enum status store_find_spelling(struct store_reader *reader, struct arena *arena, struct span name, struct span *out,
 	struct error *err) MUST_CHECK;
 /* As what machine of some stream a name is known: by itself, or the one whose short or full name it is. *out "": as none, or as several. */

@@ -144,6 +144,15 @@ def test_what_a_line_says_of_another_machine_stays_its(server):
     assert faults(server, "n1", "n2", "n3") == [[2], [1], [1]]
 
 
+def test_what_a_line_says_of_its_sender_stays_the_senders(server):
+    ship(server, "a", "bh-2", [f"Nov 30 01:10:00 bh-2 {XID}", "step: 1 loss: 2.0"])
+    wait_for_faults(server, "bh-2", lines=[[0]])
+    set_hosts(server, algo_1="bh-77")
+    ship(server, "a", "bh-2", [XID])  # which names no machine
+    wait_for_faults(server, "bh-2", "bh-77", lines=[[0], [2]])
+    assert sorted(drained(server)) == ["bh-2", "bh-77"]
+
+
 def test_streams_are_set_one_by_one_and_audited(server):
     for stream in ("algo-1", "algo-2"):
         ship(server, "a", "n1", ["step: 1 loss: 2.0"], stream=stream)

@@ -117,11 +117,20 @@ TRUE = {
     "torch": (f"RuntimeError: {ECC}", ""),
     "NCCL's watchdog": (f"[rank3]:[E1130 01:10:00.123456789 ProcessGroupNCCL.cpp:1595] [PG ID 0 PG GUID 0(default_pg) Rank 3] Process group watchdog thread terminated with exception: {ECC}", ""),
     "c10": (f"  what():  {ECC}", ""),
-    "an exception's repr": (f"worker 3 failed: RuntimeError('{ECC}\\nCUDA kernel errors might be asynchronously reported')", ""),
     "an error of logfmt": (f'level=error msg="step failed" err="{ECC}"', ""),
     "an error of a record": (json.dumps({"level": "error", "error": f"RuntimeError: {ECC}"}), ""),
     "nvidia-smi": ("Unable to determine the device handle for GPU0000:3B:00.0: GPU is lost.  Reboot the system to recover this GPU", ""),
     "slurmctld": ("[2026-11-30T01:10:00.123] error: Nodes tr-89 not responding, setting DOWN", "tr-89"),
+}
+
+# It may have happened, and whoever prints this is not to blame: the job hears of it, and nobody is charged.
+TALK = {
+    "an exception's repr": f"worker 3 failed: RuntimeError('{ECC}\\nCUDA kernel errors might be asynchronously reported')",
+    "the attempt before": f"previous attempt of job 811 failed: {ECC} (host gpu09)",
+    "a question": f"user: my log says {ECC} what now?",
+    "an archive": f"[archive 2025-03] RuntimeError: {ECC}",
+    "Slurm's line in an example": "Example: srun: error: Node failure on gpu09",
+    "Slurm's line in a sentence": "found 0 lines with error: Nodes gpu09 not responding, setting DOWN",
 }
 
 
@@ -140,6 +149,35 @@ def test_words_that_are_quoted_charge_nobody(server):
     told = sorted((row["job"][0], row["evidence"].get("fault"), names[int(row["job"][1:])], row["kind"], row["evidence"].get("host"), row["evidence"].get("text")) for row in rows if row["job"] != "last")
     assert told == [], "\n".join(map(str, told))
     assert drained(server) == ["qu-last"]
+
+
+def test_what_is_only_talked_of_drains_nobody_and_is_not_critical(server):
+    now = int(time.time() * 1000)
+    ship(server, "other", "gpu09", ["step: 1 loss: 2.0"])
+    for at, line in enumerate(TALK.values()):
+        send(server, f"a{at:02}", "algo-1", (now, "step: 1 loss: 2.0"), (now, line), host=f"ta-{at}")
+    send(server, "last", "algo-1", (now, XID), host="ta-last")
+    wait_until(lambda: drained(server) == ["ta-last"], what="the one that is true")
+    rows = wait_until(lambda: (lambda all_rows: len(all_rows) == len(TALK) and all_rows)(
+        [row for row in server.get("/api/v1/incidents?limit=1000").body["incidents"] if row["job"] != "last"]), what="what is told of the others")
+    assert {(row["kind"], row["severity"], row["evidence"].get("host"), row["evidence"]["shared"]) for row in rows} == {("log_signature", "warning", None, True)}
+    # what really happens behind it is told as loudly as ever
+    send(server, "a01", "algo-1", (now + 1000, f"RuntimeError: {ECC}"), host="ta-1")
+    wait_until(lambda: sorted(drained(server)) == ["ta-1", "ta-last"], what="the true one")
+
+
+def test_memory_that_is_only_quoted_as_used_up_is_no_incident(server):
+    now = int(time.time() * 1000)
+    oom = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    quotes = [f"# {oom}", f"doc says `{oom}` means trouble", f"grep -n '{oom}' slurm.out", f'    if "{oom}" in line:', json.dumps({"prompt": oom}), f'retry_on = "{oom}"']
+    for at, line in enumerate(quotes):
+        send(server, f"o{at:02}", "algo-1", (now, line), host="om-1")
+    for at, line in enumerate((oom, f"[rank3]: {oom}", f"step failed: {oom}", json.dumps({"level": "error", "exception": oom}), f"{{'error': '{oom}'}}")):
+        send(server, f"t{at:02}", "algo-1", (now, line), host="om-1")
+    told = lambda: sorted((row["job"], row["severity"]) for row in server.get("/api/v1/incidents?limit=1000").body["incidents"])
+    wait_until(lambda: len(told()) >= 5, what="the true ones")
+    server.wait_for_extraction()
+    assert told() == [(f"t{at:02}", "critical") for at in range(5)]
 
 
 def test_the_kernels_own_words_charge_its_machine_in_every_form(server):

@@ -77,26 +77,19 @@ bool kernel_line_has_header(struct span text, struct span *host)
 	       kernel_line_names(*host);
 }
 
-/* A priority, a date, a month or a day of the week; then the program, behind so many blanks at most. */
+/* Of most lines the first bytes say that they are no machine's, and not behind a prefix. */
 bool kernel_line_may_have_header(struct span text)
 {
-	text = skip_space(text);
-	char first = char_at(text, 0);
-	bool is_date = is_digit(first) && char_at(text, 4) == '-' && char_at(text, 7) == '-';
+	enum { HEADS_BYTES = 128 };
+	size_t len = 0;
 
-	if (first != '<' && !is_date && (!is_letter(first) || char_at(text, 3) != ' '))
+	while (is_letter(char_at(text, len)))
+		len++;
+	char next = char_at(text, len);
+	struct span rest = span_skip(text, len);
+	if (len && next == ' ' && len != 3 && char_at(rest, count_char(rest, ' ')) != '|')
 		return false;
-	int blanks = !is_date ? 6 : char_at(text, 10) == 'T' ? 2 : 3;
-	struct span rest = span_cut(text, 2 * MACHINE_NAME_MAX_BYTES);
-	for (int i = 0; i < blanks; i++) {
-		ptrdiff_t blank = span_find_char(rest, ' ');
-		if (blank < 0)
-			return false;
-		rest = span_skip(rest, (size_t)blank + 1);
-		if (span_starts_with(rest, SPAN("kernel")))
-			return true;
-	}
-	return false;
+	return span_find(span_cut(text, HEADS_BYTES), SPAN(" kernel")) >= 0;
 }
 
 /* "4,1234,5678901,-;", in front of a record of /dev/kmsg */
@@ -134,19 +127,40 @@ static void take_level(struct span *text)
 		*text = rest;
 }
 
-/* "[  123.456789]", and the caller "[ T4711]" behind it, of dmesg */
-static bool take_uptime(struct span *text)
+/* "123.456789", "+0.543210" */
+static bool take_seconds(struct span *text)
 {
-	struct span rest = *text;
+	struct span rest = span_skip(*text, count_char(*text, ' '));
 
-	if (!span_take(&rest, SPAN("[")))
-		return false;
-	rest = span_skip(rest, count_char(rest, ' '));
+	(void)!(span_take(&rest, SPAN("+")) || span_take(&rest, SPAN("-")));
 	size_t seconds = count_digits(rest);
 	rest = span_skip(rest, seconds);
 	if (!seconds || !span_take(&rest, SPAN(".")))
 		return false;
-	rest = span_skip(rest, count_digits(rest));
+	*text = span_skip(rest, count_digits(rest));
+	return true;
+}
+
+/* "Nov30 15:10" */
+static bool take_minute(struct span *text)
+{
+	if (!is_upper(char_at(*text, 0)) || !is_letter(char_at(*text, 2)) ||
+		!(has_form(span_skip(*text, 3), "dd dd:dd") || has_form(span_skip(*text, 3), " d dd:dd")))
+		return false;
+	*text = span_skip(*text, sizeof "Nov30 15:10" - 1);
+	return true;
+}
+
+/* "[  123.456789]", "[  123.456789 <    0.543210>]" of dmesg -d, "[Nov30 15:10]" and "[  +0.543210]" of dmesg -H; and the caller
+ * "[ T4711]" behind it. */
+static bool take_uptime(struct span *text)
+{
+	struct span rest = *text;
+
+	if (!span_take(&rest, SPAN("[")) || !(take_minute(&rest) || take_seconds(&rest)))
+		return false;
+	if (span_take(&rest, SPAN(" <")) && !(take_seconds(&rest) && span_take(&rest, SPAN(">"))))
+		return false;
 	if (!span_take(&rest, SPAN("]")))
 		return false;
 	ptrdiff_t end = char_at(rest, 0) == '[' ? span_find_char(span_cut(rest, NAME_MAX_BYTES), ']') : -1;
@@ -189,6 +203,7 @@ struct span kernel_line_peel(struct span text)
 	(void)(syslog_take_header(&text) || syslog_take_priority(&text, &is_5424));
 	take_kmsg(&text);
 	take_level(&text);
+	text = skip_space(text);
 	(void)(take_uptime(&text) || take_stamp(&text));
 	text = rest = skip_space(text);
 	if (take_host(&rest, &host)) {
@@ -205,17 +220,54 @@ bool kernel_line_is(struct span text)
 	return kernel_line_begins(kernel_line_peel(text));
 }
 
-/* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */
+/* Who only hands on what kernels say. */
+static bool is_relay(struct span program)
+{
+	static const struct span names[] = {SPAN("journal"), SPAN("systemd-journald"), SPAN("klogd"), SPAN("rsyslogd"),
+		SPAN("syslog-ng"), SPAN("nvidia-persistenced")};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(program, names[i]))
+			return true;
+	return false;
+}
+
+/* "Nov 30 01:10:00 gpu07 journal: ", "<4>1 2026-11-30T01:10:00Z gpu07 rag-bot 22 - - ": a syslog's header of any program, in front of a
+ * kernel's words. */
+static bool take_program_header(struct span *text, struct span *host, struct span *program)
+{
+	bool is_5424 = false;
+	struct span rest = *text;
+
+	(void)syslog_take_priority(&rest, &is_5424);
+	if (!take_stamp(&rest) || !take_host(&rest, host))
+		return false;
+	size_t len = count_name(rest);
+	*program = span_of(rest.ptr, len);
+	ptrdiff_t end = span_find(span_cut(rest, MACHINE_NAME_MAX_BYTES), SPAN(": "));
+	bool is_named = len && end > 0 && span_find_char(span_cut(rest, (size_t)end), ' ') < 0;
+	if (is_named)
+		*text = span_skip(rest, (size_t)end + 2);
+	else if (is_5424 && len)
+		(void)syslog_take_header(text);
+	else
+		return false;
+	return kernel_line_is(*text);
+}
+
 bool kernel_line_is_handed_on(struct span text, struct span *host)
 {
-	bool is_5424;
+	struct span program;
 
-	(void)syslog_take_priority(&text, &is_5424);
-	if (!take_stamp(&text) || !take_host(&text, host) || !kernel_line_names(*host))
-		return false;
-	ptrdiff_t end = span_find(span_cut(text, MACHINE_NAME_MAX_BYTES), SPAN(": "));
-	return end > 0 && span_find_char(span_cut(text, (size_t)end), ' ') < 0 &&
-	       kernel_line_is(span_skip(text, (size_t)end + 2));
+	return take_program_header(&text, host, &program) && kernel_line_names(*host) && is_relay(program);
+}
+
+bool kernel_line_is_of_program(struct span text, struct span *host)
+{
+	struct span program;
+
+	return take_program_header(&text, host, &program) && logger_level_length(*host) != host->len &&
+	       !span_equal(program, SPAN("kernel")) && !is_relay(program);
 }
 
 bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host)

@@ -10,11 +10,13 @@
 bool kernel_line_names(struct span host);
 /* "Nov 30 01:10:00 gpu07 kernel: "; *host: what that machine calls itself. grep's name of the file may stand in front. */
 bool kernel_line_has_header(struct span text, struct span *host);
-/* Whether it is worth a look: of nearly every other line a few bytes say that it has none. */
+/* Whether it is worth a look for one, also behind a prefix. */
 bool kernel_line_may_have_header(struct span text);
-/* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": another program hands on what the kernel said. */
+/* "Nov 30 01:10:00 gpu07 journal: NVRM: Xid": a program that does nothing else hands on what the kernel said. */
 bool kernel_line_is_handed_on(struct span text, struct span *host);
-/* One of these two, in front of the line or behind what launchers, collectors and loggers put there: the machine; MACHINE_OF_NOBODY: two differ. */
+/* "Nov 30 01:10:00 gpu07 rag-bot[3]: NVRM: Xid": any other program, which only talks of it. */
+bool kernel_line_is_of_program(struct span text, struct span *host);
+/* One of these, in front of the line or behind what launchers, collectors and loggers put there: the machine; MACHINE_OF_NOBODY: two differ. */
 bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host);
 /* With what a driver tells the kernel, and no training prints, or with whom the kernel killed; nothing stands in front. */
 bool kernel_line_begins(struct span text);

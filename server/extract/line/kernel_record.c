@@ -4,7 +4,6 @@
 #include "extract/line/cursor.h"
 #include "extract/line/kernel_line.h"
 #include "extract/line/machine_name.h"
-#include "extract/line/own_line.h"
 #include "extract/line/unwrap.h"
 
 /* ---- {"host":"gpu07","message":"NVRM: …"} ---- */
@@ -38,6 +37,7 @@ struct reading {
 	struct span said; /* what whose it is is asked of; "": that is not known */
 	bool takes_drivers; /* what a driver says counts, whether that is in it or not */
 	struct buf *plain;
+	own_line_shape *shape; /* of the line that holds it, if it is a message of its own; NULL: that is not asked */
 };
 
 /* What a text says of a kernel's line. */
@@ -45,33 +45,59 @@ struct quoted {
 	bool is_kernels;
 	bool is_sure; /* by more than its words */
 	bool is_said; /* it holds what the signature matched */
-	bool is_own; /* as the kernel's own line */
+	bool is_own; /* as a message of its own */
 	bool is_free; /* as something else than a pattern */
 	struct span machine; /* that a record is of, by its members */
 	struct span host; /* whose it is: what stands nearest to it says so; "": nothing does */
 };
 
-/* Where a record names the collector as well, journald's and the longer one are the origin's. What is deeper tells of others. Fluent Bit
- * writes journald's in small letters, or without what stands in front, where it is told to. */
-static const struct span own_names[] = {SPAN("_HOSTNAME"), SPAN("_hostname"), SPAN("HOSTNAME"), SPAN("hostname"),
-	SPAN("HOST"), SPAN("host"), SPAN("host.name"), SPAN("host.hostname")};
-enum { JOURNALS_NAMES = 2 };
+/* Where a record names the collector as well, journald's and the longer one are the origin's. What is deeper tells of others. The case of a
+ * name, and what joins its words, does not matter: each shipper writes them as it likes. */
+static const struct span own_names[] = {SPAN("_hostname"), SPAN("hostname"), SPAN("host"), SPAN("host.name"),
+	SPAN("host.hostname"), SPAN("nodename"), SPAN("node.name"), SPAN("node"), SPAN("source.host"), SPAN("fromhost"),
+	SPAN("sysloghost"), SPAN("logsource"), SPAN("computer"), SPAN("instance")};
+enum { JOURNALS_NAMES = 1 };
 /* of Fluent Bit and Fluentd, of Vector, of Filebeat */
 static const struct span pods_names[] = {SPAN("kubernetes.host"), SPAN("kubernetes.node_name"),
 	SPAN("kubernetes.pod_node_name"), SPAN("kubernetes.node.name")};
 /* of journald, of Vector, of rsyslog, Logstash, Fluent Bit and Filebeat */
-static const struct span programs_names[] = {SPAN("SYSLOG_IDENTIFIER"), SPAN("syslog_identifier"), SPAN("_TRANSPORT"),
-	SPAN("_transport"), SPAN("appname"), SPAN("program"), SPAN("PROGRAM"), SPAN("programname"), SPAN("ident"),
-	SPAN("process.name"), SPAN("syslog.identifier")};
+static const struct span programs_names[] = {SPAN("syslog.identifier"), SPAN("_transport"), SPAN("appname"),
+	SPAN("program"), SPAN("programname"), SPAN("ident"), SPAN("process.name")};
+
+static char fold(char c)
+{
+	return c == '.' || c == '-' ? '_' : is_upper(c) ? (char)(c | 0x20) : c;
+}
+
+static bool take_key(struct span *path, struct span key)
+{
+	if (path->len < key.len)
+		return false;
+	for (size_t i = 0; i < key.len; i++)
+		if (fold(path->ptr[i]) != fold(key.ptr[i]))
+			return false;
+	*path = span_skip(*path, key.len);
+	return true;
+}
 
 /* from: of the objects around the one that the path begins in */
 static bool is_at(const struct record *record, size_t from, struct span path)
 {
 	for (size_t i = from; i < record->depth; i++)
 		if (i >= PATH_KEYS || !record->path[i].len || (i > from && !span_take(&path, SPAN("."))) ||
-			!span_take(&path, record->path[i]))
+			!take_key(&path, record->path[i]))
 			return false;
 	return !path.len;
+}
+
+bool kernel_record_names_program(struct span key)
+{
+	for (size_t i = 0; i < sizeof programs_names / sizeof *programs_names; i++) {
+		struct span rest = programs_names[i];
+		if (take_key(&rest, key) && !rest.len)
+			return true;
+	}
+	return false;
 }
 
 static void note_origin(const struct record *record, size_t from, struct span value, struct origin *origin)
@@ -111,7 +137,8 @@ static bool is_said_in(struct span text, const struct reading *reading)
 
 static bool is_own(struct span text, const struct reading *reading)
 {
-	return own_line_is(text, span_of(text.ptr + span_find(text, reading->said), reading->said.len));
+	return reading->shape &&
+	       reading->shape(text, span_of(text.ptr + span_find(text, reading->said), reading->said.len));
 }
 
 static struct quoted read_text(struct span value, size_t level, const struct reading *reading)
@@ -261,7 +288,8 @@ static bool is_pattern(const struct record *record)
 {
 	static const struct span patterns[] = {SPAN("pattern"), SPAN("regex"), SPAN("regexp"), SPAN("expr"),
 		SPAN("query"), SPAN("match"), SPAN("rule"), SPAN("filter"), SPAN("keyword"), SPAN("example"),
-		SPAN("sample"), SPAN("prompt"), SPAN("completion"), SPAN("help")};
+		SPAN("sample"), SPAN("prompt"), SPAN("completion"), SPAN("help"), SPAN("title"), SPAN("description"),
+		SPAN("retry_on")};
 	static const struct span lists[] = {SPAN("error"), SPAN("errors"), SPAN("exception"), SPAN("exceptions"),
 		SPAN("exc_info"), SPAN("lines"), SPAN("log"), SPAN("logs"), SPAN("message"), SPAN("messages"),
 		SPAN("stack"), SPAN("traceback"), SPAN("stdout"), SPAN("stderr"), SPAN("output")};
@@ -321,10 +349,11 @@ static struct span until_escape(struct span said)
 }
 
 /* The first one in the line; without a machine: there is none of a kernel's. */
-static struct quoted find_record(struct span text, struct span said, bool takes_drivers, struct buf *plain)
+static struct quoted find_record(
+	struct span text, struct span said, bool takes_drivers, own_line_shape *shape, struct buf *plain)
 {
 	struct span plain_said = until_escape(said);
-	const struct reading reading = {plain_said, takes_drivers || !plain_said.len, plain};
+	const struct reading reading = {plain_said, takes_drivers || !plain_said.len, plain, shape};
 	ptrdiff_t begin = span_find_char(text, '{');
 
 	buf_reset(plain);
@@ -338,7 +367,7 @@ static struct quoted find_record(struct span text, struct span said, bool takes_
 
 bool kernel_record_find(struct span text, struct span said, struct buf *plain, struct span *host)
 {
-	*host = find_record(text, said, false, plain).host;
+	*host = find_record(text, said, false, NULL, plain).host;
 	return host->len;
 }
 
@@ -347,26 +376,48 @@ bool kernel_line_is_sure(struct span text, struct span said)
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	struct span host;
 
-	if (kernel_line_has_header(text, &host))
-		return true;
+	if (kernel_line_find(text, kernel_line_has_header, &host))
+		return !span_equal(host, MACHINE_OF_NOBODY);
 	if (char_at(text, 0) != '{')
 		return false;
-	struct quoted quoted = find_record(text, said, false, &plain);
+	struct quoted quoted = find_record(text, said, false, NULL, &plain);
 	return quoted.is_sure && quoted.host.len;
 }
 
-enum record_words kernel_record_words(struct span record, struct span said, struct buf *plain)
+enum record_words kernel_record_words(struct span record, struct span said, own_line_shape *shape, struct buf *plain)
 {
-	struct quoted quoted = find_record(record, said, false, plain);
+	struct quoted quoted = find_record(record, said, false, shape, plain);
 
 	if (quoted.is_own || (quoted.is_sure && quoted.is_said))
-		return RECORD_IS_KERNELS;
+		return RECORD_IS_OWN;
 	return quoted.is_said && !quoted.is_free ? RECORD_LISTS : RECORD_SAYS;
+}
+
+/* Also of a record in the record, whose quotes have a backslash in front. */
+static bool has_member(struct span record, struct span name)
+{
+	for (ptrdiff_t at; (at = span_find(record, name)) >= 0;) {
+		struct span rest = span_skip(record, (size_t)at + name.len);
+		bool is_begun = at && record.ptr[at - 1] == '"';
+		record = rest;
+		rest = span_skip(rest, count_char(rest, '\\'));
+		if (!is_begun || !span_take(&rest, SPAN("\"")))
+			continue;
+		if (char_at(span_skip(rest, count_char(rest, ' ')), 0) == ':')
+			return true;
+	}
+	return false;
+}
+
+bool kernel_record_is_sample(struct span record)
+{
+	record = span_cut(record, KERNEL_RECORD_BYTES);
+	return has_member(record, SPAN("prompt")) || has_member(record, SPAN("completion"));
 }
 
 void kernel_record_machine(struct span record, struct buf *plain, struct span *host)
 {
-	*host = find_record(record, SPAN(""), false, plain).machine;
+	*host = find_record(record, SPAN(""), false, NULL, plain).machine;
 }
 
 /* ---- what is kept of one ---- */
@@ -419,9 +470,9 @@ static void append_lines(struct buf *out, struct span text, const struct quoted 
 	}
 }
 
-bool kernel_record_wrap(struct span text, struct span host, struct buf *plain, struct buf *out)
+bool kernel_record_wrap(struct span text, struct span host, bool is_sure, struct buf *plain, struct buf *out)
 {
-	const struct quoted quoted = {.host = host};
+	const struct quoted quoted = {.host = host, .is_sure = is_sure};
 	size_t breaks = count_breaks(text);
 
 	if (text.len > KERNEL_RECORD_BYTES || breaks >= KERNEL_LINES_MAX || (!breaks && names_machine(text, plain)))
@@ -437,11 +488,12 @@ bool kernel_record_keep(struct span record, struct span text, struct buf *plain,
 
 	if (record.len > KERNEL_RECORD_BYTES || breaks >= KERNEL_LINES_MAX || (!breaks && names_machine(text, plain)))
 		return false;
-	struct quoted quoted = find_record(record, text, true, plain);
-	if (!quoted.host.len)
+	struct quoted quoted = find_record(record, text, true, NULL, plain);
+	bool is_sample = kernel_record_is_sample(record);
+	if (!quoted.host.len && !is_sample)
 		return false;
 	buf_reset(out);
-	if (span_equal(quoted.host, MACHINE_OF_NOBODY))
+	if (is_sample || span_equal(quoted.host, MACHINE_OF_NOBODY))
 		buf_append_span(out, record);
 	else
 		append_lines(out, text, &quoted);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "extract/line/own_line.h"
 
 enum {
 	KERNEL_RECORD_BYTES = 64 << 10, /* so much of a record is read */
@@ -15,7 +16,7 @@ enum {
 };
 
 /* What is said in it is a kernel's, whatever it says: by its header, or as a record that names the kernel as its program; and names a machine. */
-bool kernel_line_is_sure(struct span text, struct span said);
+own_line_shape kernel_line_is_sure;
 
 /*
  * A collector's record in the line, of what a kernel said: its machine; MACHINE_OF_NOBODY: it may be one of two. said: the part of the line
@@ -25,17 +26,21 @@ bool kernel_record_find(struct span text, struct span said, struct buf *plain, s
 /* How a record holds the words that a signature found in it. */
 enum record_words {
 	RECORD_SAYS, /* as a text of the program's */
-	RECORD_IS_KERNELS, /* they are the kernel's own, in the member that holds the line */
+	RECORD_IS_OWN, /* in the member that holds the line, which has the shape; or its program is the kernel */
 	RECORD_LISTS /* as a pattern: in a member of such a name, or by themselves in a list */
 };
-enum record_words kernel_record_words(struct span record, struct span said, struct buf *plain);
+enum record_words kernel_record_words(struct span record, struct span said, own_line_shape *shape, struct buf *plain);
+/* Of what somebody asks a model, or what that answers: it has a member "prompt" or "completion". */
+bool kernel_record_is_sample(struct span record);
+/* A name by which records call the program that wrote a line. */
+bool kernel_record_names_program(struct span key);
 /* Of which machine it is by its members, whatever its text is; "": they do not say; MACHINE_OF_NOBODY: it may be one of two. */
 void kernel_record_machine(struct span record, struct buf *plain, struct span *host);
-/* A kernel's text whose machine stands beside it, as kernel_record_keep writes it; lines that name their own stay as they are. False: it is
+/* A kernel's text whose machine stands beside it, as kernel_record_keep writes it; is_sure: so does its program; lines that name their own stay as they are. False: it is
  * larger than a record that is read, or a record that names its own, and stays as a whole. */
-bool kernel_record_wrap(struct span text, struct span host, struct buf *plain, struct buf *out);
+bool kernel_record_wrap(struct span text, struct span host, bool is_sure, struct buf *plain, struct buf *out);
 /*
  * For a record whose text is a kernel's (kernel_line_is_quoted) or that has "kernel" for a value. Of a record its text alone is kept as a rule. True: the record says whose kernel's it is and the text does not, and *out is what to keep
- * instead: {"message":text,"host":…}, with "program":"kernel" where it is sure; the record as it is, where its machine may be one of two.
+ * instead: {"message":text,"host":…}, with "program":"kernel" where it is sure; the record as it is, where its machine may be one of two, or it is a sample.
  */
 bool kernel_record_keep(struct span record, struct span text, struct buf *plain, struct buf *out);

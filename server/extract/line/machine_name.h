@@ -8,6 +8,8 @@
 
 /* No machine is called so. */
 #define MACHINE_OF_NOBODY SPAN("?")
+/* Nor is one that is only talked of. */
+#define MACHINE_OF_TALK SPAN("\"")
 
 enum { MACHINE_NAME_MAX_BYTES = 253 };
 

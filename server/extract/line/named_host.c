@@ -137,7 +137,7 @@ enum naming named_host_read(struct span text, const struct signature_found *foun
 	*host = SPAN("");
 	if (take_pod(&rest, &name))
 		naming = NAMING_ELSEWHERE;
-	else if (take_name(&rest, &name))
+	else if (!kernel_line_begins(rest) && take_name(&rest, &name))
 		naming = name_by_prefix(name, rest, found->signature);
 	if (kernel_line_find(rest, kernel_line_has_header, host))
 		return span_equal(*host, MACHINE_OF_NOBODY) ? NAMING_ELSEWHERE : NAMING_KERNEL;

@@ -11,6 +11,7 @@
 /* How sure it is that a line is of the machine that it names, and not of the one that sent it. */
 enum naming {
 	NAMING_NONE, /* it names none */
+	NAMING_TALK, /* whatever it names, it only talks of that (voice.h): nobody's */
 	NAMING_GUESS, /* it may be a word of the program's: of that machine only if it is known as one */
 	NAMING_ELSEWHERE, /* of another machine than the sender: that one if it is known, else nobody knows whose */
 	NAMING_KERNEL, /* what the kernel's machine calls itself */

@@ -41,17 +41,75 @@ static bool begins_with_word(struct span text)
 	return len && char_at(text, len) == ':' && char_at(text, len + 1) == ' ' && logger_level_length(text) != len;
 }
 
+static bool drop_end(struct span *text, struct span end)
+{
+	if (!span_ends_with(*text, end))
+		return false;
+	text->len -= end.len;
+	return true;
+}
+
+/* Behind a logger's name, or a program's, another word is the message's: "chat: Example: ", "rag-bot[3]: said: ". */
+static bool is_second_word(struct span front)
+{
+	if (!drop_end(&front, SPAN(": ")))
+		return false;
+	size_t from = front.len;
+	while (from && (is_letter(front.ptr[from - 1]) || front.ptr[from - 1] == '_'))
+		from--;
+	struct span word = span_skip(front, from);
+	front.len = from;
+	while (drop_end(&front, SPAN(" ")) || drop_end(&front, SPAN("-")))
+		;
+	return word.len && !span_equal(word, SPAN("kernel")) && logger_level_length(word) != word.len &&
+	       span_ends_with(front, SPAN(":"));
+}
+
+/* "ERROR | ", "root - " behind a first "| ", "- ". */
+static bool separates(struct span start, char mark)
+{
+	start = span_skip(start, count_char(start, ' '));
+	size_t len = count_name(start);
+	struct span rest = span_skip(start, len);
+
+	return logger_level_length(start) || (len && char_at(span_skip(rest, count_char(rest, ' ')), 0) == mark);
+}
+
+/* What stands between the launchers' and collectors' parts and `start` is a logger's, and not words of the line's own, or what makes an item
+ * or a row of them. */
+static bool is_loggers(struct span first, struct span start)
+{
+	struct span front = span_of(first.ptr, (size_t)(start.ptr - first.ptr));
+
+	if (!front.len)
+		return true;
+	if (begins_with_word(first) || is_second_word(front))
+		return false;
+	while (drop_end(&front, SPAN(" ")))
+		;
+	char mark = front.len ? front.ptr[front.len - 1] : 0;
+	if (!drop_end(&front, SPAN("-")) && !drop_end(&front, SPAN("|")))
+		return true;
+	while (drop_end(&front, SPAN(" ")))
+		;
+	return front.len ? !span_ends_with(front, SPAN(":")) : separates(start, mark);
+}
+
 /* Behind what collectors, launchers and loggers put in front. */
 static bool is_behind_prefix(struct span text, struct span said)
 {
 	struct prefix prefix;
+	struct span host;
 
-	if (begins_with(kernel_line_peel(text), said))
+	if (kernel_line_find(text, kernel_line_is_of_program, &host) &&
+		!kernel_line_find(text, kernel_line_has_header, &host))
+		return false;
+	if (begins_with(kernel_line_peel(text), said) || kernel_line_find(text, kernel_line_is_handed_on, &host))
 		return true;
 	(void)line_peel(text, NULL, &prefix);
 	if (!kernel_line_begins(prefix.starts[0]) && begins_with_word(prefix.starts[0]))
 		return false;
-	for (size_t i = 0; i < prefix.count; i++)
+	for (size_t i = 0; i < prefix.count && is_loggers(prefix.starts[0], prefix.starts[i]); i++)
 		if (begins_with(kernel_line_peel(prefix.starts[i]), said))
 			return true;
 	return false;
@@ -79,14 +137,6 @@ static bool is_glued(struct span text, struct span said)
 
 /* ---- message="NVRM: …", MESSAGE=NVRM: …, "msg"=>"NVRM: …" ---- */
 
-static bool drop_end(struct span *text, struct span end)
-{
-	if (!span_ends_with(*text, end))
-		return false;
-	text->len -= end.len;
-	return true;
-}
-
 /* The name of a member that holds a line, at the end, and what gives it its value. */
 static bool drop_member(struct span *text)
 {
@@ -97,7 +147,8 @@ static bool drop_member(struct span *text)
 	size_t from = text->len;
 	while (from && (is_letter(text->ptr[from - 1]) || text->ptr[from - 1] == '_'))
 		from--;
-	bool is_message = unwrap_is_message(span_skip(*text, from));
+	struct span name = span_skip(*text, from);
+	bool is_message = unwrap_is_message(name) || span_equal(name, SPAN("err")) || span_equal(name, SPAN("error"));
 	text->len = from;
 	(void)!drop_end(text, SPAN("\""));
 	return is_message;
@@ -147,7 +198,13 @@ static struct span cut_line(struct span text, struct span said)
 	return span_skip(text, from);
 }
 
-bool own_line_is(struct span text, struct span said)
+/* `         "msg": "NVRM: …` of dmesg -J, which prints a member a line. */
+static bool is_dmesgs(struct span line, struct span said)
+{
+	return span_take(&line, SPAN("         \"msg\": \"")) && begins_with(kernel_line_peel(line), said);
+}
+
+bool own_line_is_drivers(struct span text, struct span said)
 {
 	struct span host, line = cut_line(text, said);
 
@@ -155,42 +212,202 @@ bool own_line_is(struct span text, struct span said)
 		return true;
 	if (is_sentence(line, said))
 		return false;
-	return is_behind_prefix(line, said) || is_glued(line, said) || is_value(line, said);
+	return is_behind_prefix(line, said) || is_glued(line, said) || is_value(line, said) || is_dmesgs(line, said);
 }
 
-/* {"log":"    Remapping Failure …, from the end: a member that holds a line. */
-static bool is_json_value(struct span front)
-{
-	while (drop_end(&front, SPAN(" ")) || drop_end(&front, SPAN("\\t")))
-		;
-	if (!drop_end(&front, SPAN("\"")))
-		return false;
-	(void)!drop_end(&front, SPAN(" "));
-	if (!drop_end(&front, SPAN(":")))
-		return false;
-	(void)!drop_end(&front, SPAN(" "));
-	if (!drop_end(&front, SPAN("\"")))
-		return false;
-	size_t from = front.len;
-	while (from && (is_letter(front.ptr[from - 1]) || front.ptr[from - 1] == '_'))
-		from--;
-	return from && front.ptr[from - 1] == '"' && unwrap_is_message(span_skip(front, from));
-}
+/* ---- what tools print ---- */
 
-bool own_line_begins(struct span text, struct span said)
+/* Each place where the line itself may begin, without its indentation. */
+struct own_starts {
+	struct span at[STARTS_MAX];
+	size_t count;
+};
+
+static void read_starts(struct span line, struct own_starts *starts)
 {
-	struct span line = cut_line(text, said);
 	struct prefix prefix;
 
 	(void)line_peel(line, NULL, &prefix);
-	if (begins_with_word(prefix.starts[0]))
-		return false;
-	for (size_t i = 0; i < prefix.count; i++) {
+	starts->count = 0;
+	for (size_t i = 0; i < prefix.count && is_loggers(prefix.starts[0], prefix.starts[i]); i++) {
 		struct span start = prefix.starts[i];
 		while (start.len && (start.ptr[0] == ' ' || start.ptr[0] == '\t'))
 			start = span_skip(start, 1);
-		if (start.ptr == said.ptr)
-			return true;
+		starts->at[starts->count++] = start;
 	}
-	return is_json_value(span_of(line.ptr, (size_t)(said.ptr - line.ptr)));
+}
+
+/* "| PCIe                      | Fail - GPU: 0                                  |": two cells, the first as wide as DCGM prints it. */
+static bool is_row(struct span start, struct span said)
+{
+	enum { CELL = 28 };
+	struct span cell = span_cut(start, CELL);
+
+	if (char_at(start, 0) != '|' || cell.len < CELL || span_find_char(span_skip(cell, 1), '|') >= 0 ||
+		char_at(start, CELL) != '|' || said.ptr < start.ptr || said.ptr > start.ptr + CELL)
+		return false;
+	struct span rest = span_skip(start, CELL + 1);
+	ptrdiff_t end = span_find_char(rest, '|');
+	return end >= 0 && !span_trim(span_skip(rest, (size_t)end + 1)).len;
+}
+
+bool own_line_is_checks(struct span text, struct span said)
+{
+	struct span line = cut_line(text, said);
+	struct own_starts starts;
+
+	read_starts(line, &starts);
+	for (size_t i = 0; i < starts.count; i++)
+		if (is_letter(said.ptr[0]) ? starts.at[i].ptr == said.ptr : is_row(starts.at[i], said))
+			return true;
+	return false;
+}
+
+/* ---- what programs say of their own failure ---- */
+
+/* "torch.AcceleratorError: " */
+static bool take_exception(struct span *text)
+{
+	static const struct span ends[] = {SPAN("Error"), SPAN("Exception"), SPAN("Failure")};
+	size_t len = count_name(*text);
+	struct span name = span_of(text->ptr, len), rest = span_skip(*text, len);
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (len && len <= NAME_MAX_BYTES && span_ends_with(name, ends[i]) && span_take(&rest, SPAN(": "))) {
+			*text = rest;
+			return true;
+		}
+	return false;
+}
+
+/* "[PG ID 0 PG GUID 0(default_pg) Rank 3] ", "slurmctld[812]: ", "Rank 3, " */
+static bool take_tag(struct span *text)
+{
+	struct span rest = *text;
+
+	if (span_take(&rest, SPAN("Rank "))) {
+		rest = span_skip(rest, count_digits(rest));
+		return span_take(&rest, SPAN(", ")) && (*text = rest, true);
+	}
+	if (span_starts_with(rest, SPAN("[PG ")) || span_starts_with(rest, SPAN("[Rank "))) {
+		ptrdiff_t end = span_find(span_cut(rest, 4 * NAME_MAX_BYTES), SPAN("] "));
+		*text = span_skip(rest, end < 0 ? 0 : (size_t)end + 2);
+		return end >= 0;
+	}
+	if (!span_take(&rest, SPAN("slurmctld")) && !span_take(&rest, SPAN("srun")))
+		return false;
+	if (span_take(&rest, SPAN("[")))
+		rest = span_skip(rest, count_digits(rest) + 1);
+	return span_take(&rest, SPAN(": ")) && (*text = rest, true);
+}
+
+/* One part of what libraries write in front of a failure. */
+static bool take_lead(struct span *text)
+{
+	static const struct span leads[] = {SPAN("what(): "), SPAN("CUDA error: "), SPAN("CUDA driver error: "),
+		SPAN("CUDA runtime error: "), SPAN("NCCL watchdog thread terminated with exception: "),
+		SPAN("Process group watchdog thread terminated with exception: "), SPAN("nrt_execute: "),
+		SPAN("nrt_execute failed with "), SPAN("error: ")};
+	struct span rest = *text;
+
+	if (take_exception(text) || take_tag(text))
+		return true;
+	for (size_t i = 0; i < sizeof leads / sizeof *leads; i++)
+		if (span_take(text, leads[i])) {
+			*text = span_skip(*text, count_char(*text, ' '));
+			return true;
+		}
+	if (!span_take(&rest, SPAN("Cuda failure ")))
+		return false;
+	rest = span_skip(rest, count_digits(rest));
+	rest = span_skip(rest, count_char(rest, ' '));
+	return span_take(&rest, SPAN("'")) && (*text = rest, true);
+}
+
+/* NCCL's and Neuron's own loggers write the place first: "n1:1:2 [0] misc/utils.cc:9 NCCL WARN ", "ERROR  TDRV:exec_core_dump (STATE) ". */
+static struct span behind_logger(struct span start, struct span said)
+{
+	static const struct span marks[] = {SPAN(" NCCL WARN "), SPAN(" TDRV:"), SPAN(" NRT:"), SPAN(" NMGR:")};
+	struct span front = span_of(start.ptr, (size_t)(said.ptr - start.ptr));
+
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+		ptrdiff_t at = span_find(front, marks[i]);
+		if (at < 0)
+			continue;
+		struct span rest = span_skip(start, (size_t)at + marks[i].len);
+		rest = span_skip(rest, i ? count_name(rest) : 0);
+		rest = span_skip(rest, count_char(rest, ' '));
+		ptrdiff_t end = char_at(rest, 0) == '(' ? span_find(span_cut(rest, NAME_MAX_BYTES), SPAN(") ")) : -1;
+		return end < 0 ? rest : span_skip(rest, (size_t)end + 2);
+	}
+	return start;
+}
+
+/* err="…" of logfmt: the value of a member that tells of an error, behind other pairs at most. */
+static bool is_error_value(struct span line, struct span *start, struct span said)
+{
+	struct span front = span_of(line.ptr, (size_t)(said.ptr - line.ptr));
+
+	for (size_t at = front.len; at > 1; at--) {
+		struct span before = span_of(front.ptr, at);
+		if (front.ptr[at - 1] != '"' || !drop_member(&before))
+			continue;
+		*start = span_skip(line, at);
+		return is_pairs(span_skip(before, count_char(before, ' ')));
+	}
+	return false;
+}
+
+static bool leads_to(struct span start, struct span said)
+{
+	if (said.ptr < start.ptr)
+		return false;
+	start = behind_logger(start, said);
+	while (start.ptr < said.ptr)
+		if (!take_lead(&start))
+			return false;
+	return start.ptr == said.ptr;
+}
+
+bool own_line_is_programs(struct span text, struct span said)
+{
+	struct span line = cut_line(text, said), value;
+	struct own_starts starts;
+
+	read_starts(line, &starts);
+	for (size_t i = 0; i < starts.count; i++)
+		if (leads_to(starts.at[i], said))
+			return true;
+	return is_error_value(line, &value, said) && leads_to(value, said);
+}
+
+/* ---- what is plainly no message ---- */
+
+static bool begins_with_mark(struct span text)
+{
+	static const struct span marks[] = {
+		SPAN("# "), SPAN("## "), SPAN("### "), SPAN("// "), SPAN("- "), SPAN("* "), SPAN("> "), SPAN("$ ")};
+
+	text = span_skip(text, count_char(text, ' '));
+	size_t signs = count_char(text, '+');
+	if (signs && char_at(text, signs) == ' ')
+		return true;
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+		if (span_starts_with(text, marks[i]))
+			return true;
+	size_t digits = count_digits(text);
+	return digits && digits <= 2 && span_starts_with(span_skip(text, digits), SPAN(". "));
+}
+
+/* Behind a time a dash only separates. */
+bool own_line_is_marked(struct span text)
+{
+	struct prefix prefix;
+
+	(void)line_peel(text, NULL, &prefix);
+	size_t len = (size_t)(prefix.starts[0].ptr - text.ptr);
+	while (len && text.ptr[len - 1] == ' ')
+		len--;
+	bool is_behind_time = len && (is_digit(text.ptr[len - 1]) || text.ptr[len - 1] == 'Z');
+	return begins_with_mark(text) || (!is_behind_time && begins_with_mark(prefix.starts[0]));
 }

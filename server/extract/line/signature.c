@@ -2,8 +2,6 @@
 
 #include "base/arena.h"
 #include "extract/line/kernel_line.h"
-#include "extract/line/kernel_record.h"
-#include "extract/line/quoted_line.h"
 #include "extract/line/sieve.h"
 
 #include <stdio.h>
@@ -244,15 +242,20 @@ static bool try_one(
 	return true;
 }
 
-/* What the kernel says in words that others use, too, is certain by its form alone; other words may be quoted. */
-static bool counts(const struct compiled *item, struct span text, struct span said)
+/* A fault by its words: a kernel's in whatever signature they stand. */
+static enum voice voice_of_one(const struct compiled *item, struct span text, struct span said)
 {
-	if (item->shown.is_kernel)
-		return kernel_line_is_sure(text, said);
-	if (item->shown.is_check)
-		return !quoted_line_is_check(text, said);
-	return item->shown.about == SIGNATURE_CHECKPOINT ||
-	       !quoted_line_is(text, said, item->shown.about == SIGNATURE_NODE, item->host_group > 0);
+	const struct signature *signature = &item->shown;
+
+	if (signature->is_kernel)
+		return voice_of(SPEAKER_KERNEL, text, said);
+	if (signature->is_check)
+		return voice_of(SPEAKER_CHECK, text, said);
+	if (voice_is_drivers(said))
+		return voice_of(SPEAKER_DRIVER, text, said);
+	if (signature->about == SIGNATURE_NODE)
+		return voice_of(SPEAKER_WITNESS, text, said);
+	return signature->about == SIGNATURE_RUN ? voice_of(SPEAKER_PROGRAM, text, said) : VOICE_OWN;
 }
 
 bool signature_find(const struct signature_set *set, struct regex_scratch *scratch, struct span text, bool is_system,
@@ -274,7 +277,8 @@ bool signature_find(const struct signature_set *set, struct regex_scratch *scrat
 			out->index = base + (size_t)__builtin_ctzll(bits);
 			if (!try_one(&set->items[out->index], scratch, text, out))
 				continue;
-			if (is_system || counts(&set->items[out->index], text, out->said))
+			out->voice = is_system ? VOICE_OWN : voice_of_one(&set->items[out->index], text, out->said);
+			if (out->voice != VOICE_QUOTE)
 				return true;
 		}
 	return false;

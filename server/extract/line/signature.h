@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/json/json_read.h"
 #include "base/text/regex.h"
+#include "extract/line/voice.h"
 #include "model/incident.h"
 
 struct signature_set;
@@ -65,6 +66,7 @@ struct signature_found {
 	struct span said; /* what of the line it is */
 	struct span host; /* that the line names; "": none */
 	int64_t step; /* of a checkpoint; -1: it says none */
+	enum voice voice; /* no quotation */
 };
 /* is_system: of a kernel's stream. What a line says that is a kernel's for certain (kernel_line.h) counts as of one. */
 bool signature_find(const struct signature_set *set, struct regex_scratch *scratch, struct span text, bool is_system,

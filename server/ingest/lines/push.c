@@ -310,10 +310,11 @@ static enum status keep_machine(struct ingest_parser *parser, const struct batch
 
 	if (!host.len)
 		host = label_set_value(&parser->labels, LABEL_HOST);
-	if (!kernel_line_names(host) || stream_is_system(part->stream) || span_equal_fold(host, part->stream) ||
-		batch->text_bytes >= parser->options.max_push_bytes || !kernel_line_is_quoted(*text))
+	bool is_sure = parser->entry_is_kernels, is_own = span_equal_fold(host, part->stream) && !is_sure;
+	if (!kernel_line_names(host) || stream_is_system(part->stream) || is_own ||
+		batch->text_bytes >= parser->options.max_push_bytes || !(is_sure || kernel_line_is_quoted(*text)))
 		return OK;
-	if (kernel_record_wrap(*text, host, &plain, &parser->kept))
+	if (kernel_record_wrap(*text, host, is_sure, &plain, &parser->kept))
 		*text = buf_span(&parser->kept);
 	TRY(buf_status(&plain, err));
 	return buf_status(&parser->kept, err);

@@ -30,6 +30,7 @@ struct ingest_parser {
 	struct buf value, extra, below; /* of a log record: an attribute's; what stands behind the body, and below it */
 	struct buf entry_host; /* the machine that a record names beside its text */
 	unsigned entry_host_rank;
+	bool entry_is_kernels; /* it names the kernel as the program that wrote its text */
 	struct buf kept; /* a kernel's line with its machine */
 	struct buf cri; /* parts of a line that the container runtime cut */
 	int64_t cri_ms;

@@ -1,6 +1,7 @@
 #include "ingest/lines/record.h"
 
 #include "base/json/json_write.h"
+#include "extract/line/kernel_record.h"
 
 #include <limits.h>
 
@@ -13,6 +14,7 @@ void record_begin(struct ingest_parser *parser)
 	buf_reset(&parser->below);
 	buf_reset(&parser->entry_host);
 	parser->entry_host_rank = UINT_MAX;
+	parser->entry_is_kernels = false;
 }
 
 static bool is_plain(struct span value)
@@ -74,6 +76,7 @@ void record_add_attribute(struct ingest_parser *parser, struct span key, struct 
 		buf_reset(&parser->entry_host);
 		buf_append_span(&parser->entry_host, value);
 	}
+	parser->entry_is_kernels |= span_equal(value, SPAN("kernel")) && kernel_record_names_program(key);
 	if (span_find_char(value, '\n') < 0) {
 		append_pair(&parser->extra, key, value);
 		return;

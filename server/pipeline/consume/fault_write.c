@@ -120,11 +120,13 @@ static enum status put(const struct writing *w, struct incident_row *row, struct
 	return OK;
 }
 
-/* Where machines talk to each other; one alone has nobody to talk to. */
+/* What is only talked of is not critical. Where machines talk to each other; one alone has nobody to talk to. */
 static enum severity severity_of(const struct writing *w, const struct job_row *job)
 {
 	AUTO(json) document = NULL;
 
+	if (w->stretch->naming == NAMING_TALK && w->stretch->signature->severity > SEVERITY_WARNING)
+		return SEVERITY_WARNING;
 	if (!w->stretch->signature->warning_on || json_parse(&document, job->document, NULL) != OK ||
 		by_hand_settle(document, NULL) != OK || job_stated_nodes(document) == 1)
 		return w->stretch->signature->severity;
@@ -324,7 +326,7 @@ static enum status choose(const struct writing *w, uint32_t *id, struct error *e
 		return raise_to(w, *id, w->stretch->signature->severity, err);
 	TRY(store_find_signature_incident(store_tx_reader(w->tx), hit->job_id, hit->signature,
 		hit->first_ms - SIGN_QUIET_MS, hit->last_ms + SIGN_QUIET_MS, id, err));
-	return *id ? OK : open_incident(w, w->job, false, id, err);
+	return *id ? raise_to(w, *id, severity_of(w, w->job), err) : open_incident(w, w->job, false, id, err);
 }
 
 static enum status put_node_fault(const struct writing *w, struct error *err)
@@ -378,6 +380,8 @@ static enum status know_list(const struct writing *w, struct span *names, size_t
 	*out = said;
 	for (size_t i = 0; i < count; i++) {
 		TRY(store_find_machine(store_tx_reader(w->tx), w->arena, names[i], &known, err));
+		if (!known.len)
+			TRY(store_find_spelling(store_tx_reader(w->tx), w->arena, names[i], &known, err));
 		is_other = is_other || (known.len && !span_equal(known, names[i]));
 		buf_append_text(&text, i ? "," : "");
 		buf_append_span(&text, known.len ? known : names[i]);
@@ -430,9 +434,15 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 
 	if (!said.len)
 		return look_at_rank(w, hit, err);
-	TRY(find_sender(w, &sender, err));
-	if (machine_name_is_same(said, sender))
+	if (naming == NAMING_TALK) {
+		hit->is_of_nobody = true;
 		return OK;
+	}
+	TRY(find_sender(w, &sender, err));
+	if (machine_name_is_same(said, sender)) {
+		hit->host = naming == NAMING_GUESS ? SPAN("") : sender; /* whoever the stream is set to by hand */
+		return OK;
+	}
 	TRY(store_find_machine(store_tx_reader(w->tx), w->arena, said, &known, err));
 	bool is_sure = naming == NAMING_SURE || (naming == NAMING_KERNEL && !machine_name_is_number(sender));
 	TRY(host_list_expand(w->arena, is_sure ? said : SPAN(""), &names, &count, err));

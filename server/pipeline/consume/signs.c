@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "extract/line/ansi.h"
 #include "extract/line/kernel_record.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
@@ -301,6 +302,10 @@ static enum naming name_host(
 	enum naming naming = found->host.len ? NAMING_SURE : NAMING_NONE;
 	enum signature_about about = found->signature->about;
 
+	if (found->voice == VOICE_TALK) {
+		found->host = MACHINE_OF_TALK;
+		return NAMING_TALK;
+	}
 	if (naming == NAMING_NONE && (about == SIGNATURE_NODE || about == SIGNATURE_RUN) &&
 		!stream_is_system(span_from(stream->name)))
 		naming = named_host_read(text, found, plain, &found->host);
@@ -310,7 +315,7 @@ static enum naming name_host(
 	return NAMING_ELSEWHERE;
 }
 
-enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
+static enum status take_line(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
 	int64_t ts_ms, int64_t arrival_ms, struct regex_scratch *scratch, struct error *err)
 {
 	struct signature_found found;
@@ -326,4 +331,19 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 	enum naming naming = name_host(stream, line->text, &plain, &found);
 	TRY(buf_status(&plain, err));
 	return note_hit(pipeline, stream, &found, naming, line, ts_ms, arrival_ms, err);
+}
+
+/* Colours stand within words: "NVRM: \x1b[1mXid" is what dmesg prints on a terminal. */
+enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
+	int64_t ts_ms, int64_t arrival_ms, struct regex_scratch *scratch, struct error *err)
+{
+	struct extract_line shown = *line;
+
+	if (!line->text.len || !memchr(line->text.ptr, '\x1b', line->text.len))
+		return take_line(pipeline, stream, line, ts_ms, arrival_ms, scratch, err);
+	AUTO_DONE(buf) text = BUF_INIT(line->text.len);
+	ansi_strip(line->text, &text);
+	TRY(buf_status(&text, err));
+	shown.text = buf_span(&text);
+	return take_line(pipeline, stream, &shown, ts_ms, arrival_ms, scratch, err);
 }

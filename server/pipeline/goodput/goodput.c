@@ -12,6 +12,7 @@
 #include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
+#include "store/faults.h"
 #include "state/patience.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
@@ -233,19 +234,42 @@ static struct span find_signature(
 	return signature;
 }
 
+/* What its own log said, and other jobs' of its machines; by time. */
+static enum status read_said(
+	struct said *said, struct store_reader *reader, struct arena *arena, int64_t job_id, struct error *err)
+{
+	struct said_signature *own, *all;
+	struct said_hit *others;
+	size_t own_count, other_count, taken = 0;
+
+	TRY(store_read_said_signatures(reader, arena, job_id, SAID_SIGNATURES_A_JOB, &own, &own_count, err));
+	TRY(store_read_told_elsewhere(
+		reader, arena, job_id, INT64_MIN, INT64_MAX, SAID_SIGNATURES_A_JOB, &others, &other_count, err));
+	if (!(all = arena_alloc(arena, (own_count + other_count + 1) * sizeof *all)))
+		return error_no_memory(err);
+	for (size_t i = 0; i <= own_count; i++) {
+		for (; taken < other_count && (i == own_count || others[taken].row.first_ms < own[i].first_ms); taken++)
+			all[said->count++] = (struct said_signature){.first_ms = others[taken].row.first_ms,
+				.last_ms = others[taken].row.last_ms,
+				.signature = others[taken].row.signature,
+				.severity = SEVERITY_CRITICAL}; /* its signature's, at most */
+		if (i < own_count)
+			all[said->count++] = own[i];
+	}
+	said->items = all;
+	return OK;
+}
+
 /* A status that names the cause is believed first; that nobody knows it names none. */
 static enum status name_causes(const struct pipeline *pipeline, struct job_goodput *job, struct store_reader *reader,
 	struct arena *arena, int64_t now_ms, struct error *err)
 {
 	struct goodput *derived = &job->derived;
 	struct said said = {.pipeline = pipeline};
-	struct said_signature *items;
 
 	if (!derived->break_count)
 		return OK;
-	TRY(store_read_said_signatures(
-		reader, arena, job->job.job_id, SAID_SIGNATURES_A_JOB, &items, &said.count, err));
-	said.items = items;
+	TRY(read_said(&said, reader, arena, job->job.job_id, err));
 	for (size_t i = 0; i < derived->break_count; i++) {
 		struct goodput_break *broken = &derived->breaks[i];
 		int64_t went_on_ms = i ? broken[-1].to_ms : INT64_MIN;

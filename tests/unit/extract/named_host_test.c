@@ -2,7 +2,7 @@
 #include "extract/line/kernel_record.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
-#include "extract/line/quoted_line.h"
+#include "extract/line/voice.h"
 
 #include "test.h"
 
@@ -144,8 +144,10 @@ static const struct {
 		NAMING_NONE, ""},
 	{"{\"host\":[\"gpu14\"],\"agent\":{\"name\":\"collector-1\"},\"message\":\"" XID "\"}", NAMING_NONE,
 		NAMING_NONE, ""},
-	{"{\"node\":\"gpu-a\",\"message\":\"" XID "\",\"forwarded_to\":{\"host\":\"gpu-b\"}}", NAMING_NONE, NAMING_NONE,
-		""},
+	{"{\"node\":\"gpu-a\",\"message\":\"" XID "\",\"forwarded_to\":{\"host\":\"gpu-b\"}}", NAMING_ELSEWHERE,
+		NAMING_ELSEWHERE, "gpu-a"},
+	{"{\"sender\":\"gpu-a\",\"message\":\"" XID "\",\"forwarded_to\":{\"host\":\"gpu-b\"}}", NAMING_NONE,
+		NAMING_NONE, ""},
 	{"{\"hops\":[{\"host\":\"gpu-b\"}],\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"note\":\"}, \\\"host\\\":\\\"gpu-b\\\", {\\\\\",\"message\":\"" XID "\",\"host\":\"gpu14\"}",
 		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
@@ -372,8 +374,10 @@ static bool is_quote(const char *text)
 
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
 		ptrdiff_t at = span_find(line, span_from(said[i]));
-		if (at >= 0)
-			return quoted_line_is(line, span_of(line.ptr + at, strlen(said[i])), true, false);
+		struct span here = at < 0 ? SPAN("") : span_of(line.ptr + at, strlen(said[i]));
+		if (here.len)
+			return voice_of(voice_is_drivers(here) ? SPEAKER_DRIVER : SPEAKER_WITNESS, line, here) ==
+			       VOICE_QUOTE;
 	}
 	return false;
 }
@@ -423,6 +427,8 @@ TEST(lines_of_the_kernel_for_certain)
 		"<2>1 2026-11-30T01:10:00Z gpu07 kernel - - - " UE,
 		"{\"ident\":\"kernel\",\"host\":\"gpu07\",\"message\":\"" UE "\"}",
 		"{\"message\":\"Nov 30 01:10:00 gpu07 kernel: " UE "\"}",
+		"[rank3]: Nov 30 01:10:00 gpu07 kernel: [ 12.5] " UE,
+		"2026-11-30T01:10:00.5Z stdout F 2026-11-30T01:10:00Z gpu07 kernel: " UE,
 		"{\"log\":\"{\\\"SYSLOG_IDENTIFIER\\\":\\\"kernel\\\",\\\"MESSAGE\\\":\\\"" UE
 		"\\\"}\",\"host\":\"gpu07\"}"};
 	static const char *const others[] = {UE, "kernel: " UE, "Nov 30 01:10:00 localhost kernel: " UE,

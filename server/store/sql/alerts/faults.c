@@ -177,6 +177,60 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
+/* f tells of h's machine, while that sent its stream, and is of another job. */
+#define IS_ELSEWHERE                                                                                                   \
+	" AND f.host = h.host AND f.job_id <> h.job_id AND f.cleared = '' AND f.last_ms >= h.from_ms"                  \
+	" AND NOT EXISTS (SELECT 1 FROM stream_hosts AS n WHERE n.job_id = h.job_id AND n.stream_id = h.stream_id"     \
+	" AND n.number = h.number + 1 AND n.from_ms > 0 AND n.from_ms <= f.ts_ms)"
+
+enum status store_read_jobs_told_elsewhere(struct store_reader *reader, struct arena *arena, struct span host,
+	int64_t from_ms, int64_t **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT DISTINCT h.job_id FROM node_faults AS f CROSS JOIN stream_hosts AS h"
+		" WHERE f.host = ?2 AND f.ts_ms >= ?1" IS_ELSEWHERE " ORDER BY h.job_id",
+		err));
+	bind_i64(&s, from_ms);
+	bind_text(&s, host);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_no_memory(err);
+		(*out)[(*count)++] = column_i64(&s);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return statement_check(&s, err);
+}
+
+enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
+	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct said_hit, row.first_ms),
+		FIELD(struct said_hit, row.stream_id), FIELD(struct said_hit, row.first_line),
+		FIELD(struct said_hit, row.last_line), FIELD(struct said_hit, row.signature),
+		FIELD(struct said_hit, row.last_ms), FIELD(struct said_hit, row.count),
+		FIELD(struct said_hit, row.text), FIELD(struct said_hit, row.host), FIELD(struct said_hit, told_by)};
+	const struct said_hit like = {.row = {.job_id = job_id}, .stream = SPAN("")};
+
+	TRY(statement_open(&s, reader,
+		"SELECT DISTINCT f.ts_ms, f.stream_id, f.line, f.line, f.signature, f.last_ms, f.count, f.text, f.host,"
+		" coalesce(j.name, '') FROM stream_hosts AS h CROSS JOIN node_faults AS f"
+		" LEFT JOIN jobs AS j ON j.job_id = f.job_id"
+		" WHERE h.job_id = ?1 AND h.host <> '' AND f.ts_ms <= ?3 AND f.last_ms >= ?2" IS_ELSEWHERE
+		" ORDER BY f.ts_ms, f.stream_id, f.line, f.host LIMIT ?4",
+		err));
+	bind_numbers(&s, job_id, from_ms, to_ms, limit);
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
+}
+
 enum status store_has_hit_until(
 	struct store_reader *reader, int64_t job_id, int64_t to_ms, bool *has, struct error *err)
 {

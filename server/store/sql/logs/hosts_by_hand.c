@@ -90,9 +90,12 @@ static enum status run_with_host(
 	"(SELECT j.name || '/' || s.name FROM streams AS s JOIN jobs AS j ON j.job_id = s.job_id WHERE s.job_id = ?1"  \
 	" AND s.stream_id = ?2)"
 
-/* What a line said of another machine stays that one's. */
+/* What a line said of a machine stays that one's, also if it is the one that sent it. */
+#define IS_SENDERS                                                                                                     \
+	" AND NOT EXISTS (SELECT 1 FROM signature_hits AS g WHERE g.job_id = ?1 AND g.stream_id = ?2"                  \
+	" AND g.signature = node_faults.signature AND g.first_line = node_faults.line AND g.host <> '')"
 #define CHARGED_HOSTS "(SELECT host FROM stream_hosts WHERE" OF_STREAM " UNION ALL SELECT " PLACE ")"
-#define CHARGE "UPDATE node_faults SET host = ?3 WHERE" OF_STREAM " AND host IN " CHARGED_HOSTS
+#define CHARGE "UPDATE node_faults SET host = ?3 WHERE" OF_STREAM " AND host IN " CHARGED_HOSTS IS_SENDERS
 
 /* Another fault of the same line. */
 #define TWIN                                                                                                              \
@@ -102,7 +105,7 @@ static enum status run_with_host(
 #define CLEAR_FOR_CHARGE                                                                                               \
 	"DELETE FROM node_faults WHERE" OF_STREAM " AND (host = ?3 OR host IN " CHARGED_HOSTS ") AND " TWIN            \
 	" AND o.host IN " CHARGED_HOSTS                                                                                \
-	" AND (node_faults.host = ?3 OR (o.host > node_faults.host AND o.host <> ?3)))"
+	" AND (node_faults.host = ?3 OR (o.host > node_faults.host AND o.host <> ?3)))" IS_SENDERS
 
 enum status store_set_host_by_hand(struct store_tx *tx, int64_t job_id, struct span stream, struct span host,
 	uint32_t *stream_id, struct error *err)
@@ -134,7 +137,7 @@ enum status store_set_host_by_hand(struct store_tx *tx, int64_t job_id, struct s
 }
 
 #define HAND "(SELECT b.host FROM hosts_by_hand AS b WHERE b.job_id = ?1 AND b.stream_id = ?2)"
-#define CHARGED OF_STREAM " AND host = " HAND
+#define CHARGED OF_STREAM " AND host = " HAND IS_SENDERS
 #define TOLD_AT_LINE(column)                                                                                           \
 	"(SELECT t." column " FROM told_hosts AS t WHERE t.job_id = ?1 AND t.stream_id = ?2"                           \
 	" AND t.from_line <= node_faults.line ORDER BY t.number DESC LIMIT 1)"

@@ -73,8 +73,17 @@ static char raise(char c)
 	return c >= 'a' && c <= 'z' ? (char)(c & ~0x20) : c;
 }
 
+/* Who sent a stream; whom lines alone name, with a fault. */
+static const struct named_in {
+	const char *one, *next;
+} senders = {"SELECT host FROM stream_hosts WHERE host = ? LIMIT 1",
+	"SELECT host FROM stream_hosts WHERE host >= ? ORDER BY host LIMIT 1"},
+  charged = {"SELECT host FROM node_faults WHERE host = ? LIMIT 1",
+	  "SELECT host FROM node_faults WHERE host >= ? ORDER BY host LIMIT 1"};
+
 /* Names that begin so but for case, in the order of their bytes. */
 struct leaping {
+	const struct named_in *in;
 	struct span name;
 	char at[MACHINE_NAME_MAX]; /* the spelling that is looked for: of the next host at or behind it */
 };
@@ -121,7 +130,7 @@ static enum status read_next(struct store_reader *reader, struct arena *arena, c
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, reader, "SELECT host FROM stream_hosts WHERE host >= ? ORDER BY host LIMIT 1", err));
+	TRY(statement_open(&s, reader, leaping->in->next, err));
 	bind_text(&s, span_of(leaping->at, leaping->name.len));
 	TRY(statement_step(&s, &has_row, err));
 	*out = has_row ? column_span(&s, arena) : SPAN("");
@@ -148,32 +157,39 @@ static enum status find_next(struct store_reader *reader, struct arena *arena, s
 	return OK;
 }
 
-static bool begin(struct leaping *leaping, struct span name)
+static bool begin(struct leaping *leaping, const struct named_in *in, struct span name)
 {
-	*leaping = (struct leaping){.name = name};
+	*leaping = (struct leaping){.in = in, .name = name};
 	if (!name.len || name.len > MACHINE_NAME_MAX)
 		return false;
 	put_capitals(leaping, 0);
 	return true;
 }
 
-enum status store_find_spelling(
-	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+static enum status find_spelling(struct store_reader *reader, struct arena *arena, const struct named_in *in,
+	struct span name, struct span *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	struct leaping leaping;
 	bool has_row;
 
 	*out = SPAN("");
-	if (!begin(&leaping, name))
+	if (!begin(&leaping, in, name))
 		return OK;
-	TRY(statement_open(&s, reader, "SELECT host FROM stream_hosts WHERE host = ? LIMIT 1", err));
+	TRY(statement_open(&s, reader, in->one, err));
 	bind_text(&s, name);
 	TRY(statement_step(&s, &has_row, err));
 	if (!has_row)
 		return find_next(reader, arena, &leaping, true, out, err);
 	*out = column_span(&s, arena);
 	return statement_check(&s, err);
+}
+
+enum status store_find_spelling(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
+	TRY(find_spelling(reader, arena, &senders, name, out, err));
+	return out->len ? OK : find_spelling(reader, arena, &charged, name, out, err);
 }
 
 static enum status read_last(struct store_reader *reader, struct arena *arena, const struct leaping *leaping,
@@ -203,7 +219,7 @@ static enum status find_in_domain(
 
 	*out = SPAN("");
 	buf_printf(&text, "%.*s.", SPAN_ARGS(name));
-	if (!begin(&leaping, buf_span(&text)))
+	if (!begin(&leaping, &senders, buf_span(&text)))
 		return OK;
 	TRY(find_next(reader, arena, &leaping, false, &first, err));
 	if (!first.len)
@@ -220,11 +236,11 @@ enum status store_find_machine(
 {
 	ptrdiff_t dot = span_find_char(name, '.');
 
-	TRY(store_find_spelling(reader, arena, name, out, err));
+	TRY(find_spelling(reader, arena, &senders, name, out, err));
 	if (out->len)
 		return OK;
 	return dot < 0 ? find_in_domain(reader, arena, name, out, err)
-		       : store_find_spelling(reader, arena, span_of(name.ptr, (size_t)dot), out, err);
+		       : find_spelling(reader, arena, &senders, span_of(name.ptr, (size_t)dot), out, err);
 }
 
 enum status store_drop_node_faults(struct store_tx *tx, const struct stream_host_row *row, struct error *err)

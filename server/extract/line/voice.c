@@ -1,0 +1,165 @@
+#include "extract/line/voice.h"
+
+#include "extract/line/cursor.h"
+#include "extract/line/kernel_line.h"
+#include "extract/line/kernel_record.h"
+#include "extract/line/own_line.h"
+#include "extract/line/prefix.h"
+#include "extract/line/unwrap.h"
+
+enum { SOURCE_INDENT = 4 };
+
+static const struct rule {
+	own_line_shape *is_own; /* NULL: any line that is no quotation */
+	enum voice otherwise; /* where it is not, and no quotation */
+} rules[SPEAKERS] = {
+	[SPEAKER_KERNEL] = {kernel_line_is_sure, VOICE_QUOTE},
+	[SPEAKER_DRIVER] = {own_line_is_drivers, VOICE_QUOTE},
+	[SPEAKER_CHECK] = {own_line_is_checks, VOICE_QUOTE},
+	[SPEAKER_WITNESS] = {own_line_is_programs, VOICE_TALK},
+	[SPEAKER_PROGRAM] = {NULL, VOICE_OWN},
+};
+
+/* The pattern of the signature leaves out the first letter: kernels print it large or small. */
+bool voice_is_drivers(struct span said)
+{
+	return kernel_line_begins(said) || span_starts_with(said, SPAN("ut of memory: Kill"));
+}
+
+/* Kubernetes' node-problem-detector, and what was made of it, tells of its own machine what the kernel said. */
+static bool is_of_monitor(struct span text)
+{
+	return span_find(text, SPAN("Node condition ")) >= 0 && span_find(text, SPAN(" is now: True")) >= 0;
+}
+
+/* ---- a record ---- */
+
+/* "gpu07: {" of pdsh */
+static bool take_machine(struct span *text)
+{
+	size_t len = count_name(*text);
+	bool has_digit = false;
+
+	for (size_t i = 0; i < len; i++)
+		has_digit |= is_digit(text->ptr[i]);
+	struct span rest = span_skip(*text, len);
+	if (!has_digit || !span_take(&rest, SPAN(": ")))
+		return false;
+	*text = rest;
+	return true;
+}
+
+/* All of the line but what launchers, collectors and clocks put in front of it. Behind a logger's words an object is one that is printed. */
+static bool find_record(struct span line, struct span *record)
+{
+	struct prefix prefix;
+
+	(void)line_peel(line, NULL, &prefix);
+	*record = prefix.starts[0];
+	*record = span_skip(*record, count_char(*record, ' '));
+	(void)!take_machine(record);
+	struct span inside = span_skip(*record, 1);
+	return char_at(*record, 0) == '{' && char_at(span_skip(inside, count_char(inside, ' ')), 0) == '"';
+}
+
+static enum voice voice_in_record(enum speaker speaker, struct span record, struct span said)
+{
+	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
+
+	if (speaker != SPEAKER_PROGRAM && kernel_record_is_sample(record))
+		return VOICE_QUOTE;
+	enum record_words words = kernel_record_words(record, said, rules[speaker].is_own, &plain);
+	if (plain.failure || words == RECORD_IS_OWN)
+		return VOICE_OWN;
+	return words == RECORD_LISTS ? VOICE_QUOTE : rules[speaker].otherwise;
+}
+
+/* ---- a line ---- */
+
+/* The quote that is open at the end; NULL: none. An apostrophe opens none within a word. */
+static const char *find_open_quote(struct span front)
+{
+	const char *open = NULL;
+
+	for (size_t i = 0; i < front.len; i++) {
+		char c = front.ptr[i];
+		if (open && c == *open)
+			open = NULL;
+		else if (!open && (c == '"' || c == '`' || (c == '\'' && (!i || !is_name_char(front.ptr[i - 1])))))
+			open = &front.ptr[i];
+	}
+	return open;
+}
+
+static bool drop_char(struct span *text, char c)
+{
+	if (!text->len || text->ptr[text->len - 1] != c)
+		return false;
+	text->len--;
+	return true;
+}
+
+/* What tells of an error, or is an exception's, is what happened: err="…", 'error': '…', RuntimeError('…'); not in a traceback's line of
+ * source, which is indented. */
+static bool is_errors(struct span front, bool is_source)
+{
+	static const struct span names[] = {SPAN("err"), SPAN("error"), SPAN("exc"), SPAN("exception"), SPAN("reason"),
+		SPAN("cause"), SPAN("detail"), SPAN("details"), SPAN("traceback"), SPAN("stderr"), SPAN("stdout"),
+		SPAN("output"), SPAN("line"), SPAN("failure"), SPAN("failed")};
+	bool is_call = false;
+
+	while (drop_char(&front, ' '))
+		;
+	if (!drop_char(&front, '=') && !drop_char(&front, ':') && !(is_call = drop_char(&front, '(')))
+		return false;
+	(void)!(drop_char(&front, '"') || drop_char(&front, '\''));
+	size_t from = front.len;
+	while (from && is_name_char(front.ptr[from - 1]))
+		from--;
+	struct span name = span_skip(front, from);
+	if (span_ends_with(name, SPAN("Error")) || span_ends_with(name, SPAN("Exception")))
+		return !is_call || !is_source;
+	if (is_call)
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal_fold(name, names[i]))
+			return true;
+	return unwrap_is_message(name);
+}
+
+static bool is_in_quotes(struct span line, struct span said)
+{
+	struct span front = span_of(line.ptr, (size_t)(said.ptr - line.ptr));
+	const char *open = find_open_quote(front);
+
+	return open &&
+	       !is_errors(span_of(front.ptr, (size_t)(open - front.ptr)), count_char(line, ' ') >= SOURCE_INDENT);
+}
+
+static bool is_row(struct span text)
+{
+	struct prefix prefix;
+	struct span start = line_peel(text, NULL, &prefix);
+
+	return char_at(start, 0) == '|';
+}
+
+enum voice voice_of(enum speaker speaker, struct span text, struct span said)
+{
+	const struct rule *rule = &rules[speaker];
+	struct span until = span_of(text.ptr, (size_t)(said.ptr - text.ptr) + said.len), record;
+
+	if (speaker == SPEAKER_KERNEL)
+		return kernel_line_is_sure(text, said) ? VOICE_OWN : rule->otherwise;
+	if (speaker == SPEAKER_CHECK && said.len && memchr("\" \t", said.ptr[0], 3))
+		return VOICE_OWN; /* a check's own JSON, of which the signature has the structure */
+	if (own_line_is_marked(text))
+		return VOICE_QUOTE;
+	if (speaker != SPEAKER_CHECK && is_of_monitor(until))
+		return VOICE_OWN;
+	if (find_record(text, &record) && record.ptr <= said.ptr)
+		return voice_in_record(speaker, record, said);
+	if (rule->is_own && rule->is_own(text, said))
+		return VOICE_OWN;
+	return is_row(text) || is_in_quotes(text, said) ? VOICE_QUOTE : rule->otherwise;
+}

@@ -1,0 +1,149 @@
+"""A machine's fault that the log of another job tells of, a central syslog, is why a job broke that ran on the machine: its reason, its cause, its cost."""
+
+import json
+import time
+
+from smserver import wait_until
+from test_by_hand_hosts import wait_for_faults
+from test_hosts import drained, ship
+from test_known_fault import MINUTE, TIMEOUT, causes, fail, failed, send
+from test_replacements import replacements
+
+BARE = "NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."
+EDAC = "EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0"
+
+
+def tell(server, job, host, at_ms, central="central"):
+    stamp = time.strftime("%b %d %H:%M:%S", time.gmtime(at_ms / 1000))
+    send(server, job, "all", (at_ms, f"{stamp} {host} kernel: {BARE}"), host=central)
+    wait_until(lambda: host in drained(server), what=f"the fault of {host}")
+
+
+def train(server, job, first_ms, steps, hosts):
+    for n, host in enumerate(hosts):
+        rows = [(first_ms + k * 10_000, f"step {k + 1} loss: {3 - k / 100:.3f}" if n == 0 else "alive") for k in steps]
+        send(server, job, f"algo-{n + 1}", *rows, host=host)
+
+
+def test_a_failure_names_the_fault_that_the_central_log_told_of(server):
+    now = int(time.time() * 1000)
+    train(server, "j", now - 10 * MINUTE, range(30), ["el-1", "el-2", "el-3"])
+    train(server, "other", now - 10 * MINUTE, range(30), ["el-9"])
+    tell(server, "kern", "el-2", now - 6 * MINUTE)
+    send(server, "j", "algo-3", (now - 4 * MINUTE, TIMEOUT), host="el-3")
+    fail(server, "j")
+    document, incident = failed(server, "j")
+    fault = incident["evidence"]["fault"]
+    assert (fault["signature"], fault["host"], fault["told_by"]) == ("xid_79", "el-2", "kern") and "stream" not in fault
+    assert document["FailureReason"].startswith("Xid 79: GPU has fallen off the bus on el-2: ")
+    # of a job that was not on the machine it is none
+    send(server, "other", "algo-1", (now - 4 * MINUTE, TIMEOUT), host="el-9")
+    fail(server, "other")
+    assert failed(server, "other")[1]["evidence"]["fault"]["signature"] == "nccl_timeout"
+
+
+def test_a_machine_that_had_left_is_no_reason(server):
+    now = int(time.time() * 1000)
+    train(server, "j", now - 20 * MINUTE, range(6), ["lv-1", "lv-2"])
+    train(server, "j", now - 12 * MINUTE, range(30, 60), ["lv-1", "lv-3"])
+    tell(server, "kern", "lv-2", now - 5 * MINUTE)
+    send(server, "j", "algo-1", (now - MINUTE, TIMEOUT), host="lv-1")
+    fail(server, "j")
+    assert failed(server, "j")[1]["evidence"]["fault"]["signature"] == "nccl_timeout"
+    assert server.get("/api/v1/nodes/lv-2").body["restarts"] == 0
+
+
+def restart(server, job, now, hosts, fault_on):
+    """A job that breaks off 100 s ago after a fault of that machine, ten steps back, and goes on."""
+    first = now - 10 * MINUTE
+    body = {"TrainingJobName": job, "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": len(hosts), "VolumeSizeInGB": 50}}
+    assert server.post("/api/v1/jobs", json=body).status in (200, 201)
+    for status, at_ms in (("Training", first - 10_000), ("Restarting", first + 310_000), ("Training", first + 400_000)):
+        if status == "Restarting":
+            train(server, job, first, range(30), hosts)
+            tell(server, f"kern-{job}", fault_on, first + 285_000, central=f"central-{job}")
+            send(server, job, f"algo-{len(hosts)}", (first + 300_000, TIMEOUT), host=hosts[-1])
+        assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": status, "time_ms": at_ms}).status == 204
+    send(server, job, "algo-1", *[(first + 410_000 + k * 10_000, f"step {k + 21} loss: {2.8 - k / 100:.3f}") for k in range(15)], host=hosts[0])
+    assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Completed", "time_ms": first + 570_000}).status == 204
+
+
+def test_a_restart_is_charged_to_the_machine_whose_fault_the_central_log_told_of(server):
+    now = int(time.time() * 1000)
+    restart(server, "r", now, ["re-1", "re-2", "re-3"], "re-2")
+    wait_until(lambda: causes(server, "r") == ["xid_79"], what=f"the cause: {server.get('/api/v1/jobs/r/goodput').body['breaks']}")
+    wait_until(lambda: server.get("/api/v1/nodes/re-2").body["restarts"] == 1, what="the restart")
+    node = server.get("/api/v1/nodes/re-2").body
+    assert node["lost_steps"] == 10 and node["lost_node_hours"] > 0, node
+    for other in ("re-1", "re-3", "central-r"):
+        assert server.get(f"/api/v1/nodes/{other}").body["restarts"] == 0
+    # somebody says that it was not the machine's: nothing broke for it then
+    reply = server.patch("/api/v1/jobs/kern-r", json={"by_hand": {"faults": {"all:0": "the riser was pulled"}}})
+    assert reply.status == 200, reply
+    wait_until(lambda: "re-2" not in drained(server), what="the cleared fault")
+    assert server.get("/api/v1/nodes/re-2").body["restarts"] == 0 and causes(server, "r") == ["nccl_timeout"]
+
+
+def test_a_cleared_fault_of_another_log_replaced_nobody(server):
+    now = int(time.time() * 1000)
+    first = now - 30 * MINUTE
+    train(server, "p", first, range(30), ["rp-1", "rp-2"])
+    tell(server, "kern", "rp-2", first + 4 * MINUTE)
+    train(server, "p", first + 8 * MINUTE, range(30, 60), ["rp-1", "rp-3"])
+    row, = wait_until(lambda: replacements(server, "p"), what="the replacement")
+    assert row["why"] == "xid_79 on rp-2"
+    assert server.patch("/api/v1/jobs/kern", json={"by_hand": {"faults": {"all:0": "the riser was pulled"}}}).status == 200
+    row, = wait_until(lambda: [one for one in replacements(server, "p") if one["why"] != "xid_79 on rp-2"], what="another reason")
+    assert row["fault"] is None and "xid_79" not in row["why"]
+
+
+def test_a_machine_that_lines_alone_name_has_no_case(server):
+    now = int(time.time() * 1000)
+    send(server, "cs", "ctl", (now, "slurmctld: error: Nodes SU-30 not responding, setting DOWN"), host="ctl-1")
+    wait_until(lambda: drained(server) == ["SU-30"], what="Slurm's line")
+    send(server, "cs2", "ctl", (now, f"Nov 30 01:10:00 su-30 kernel: {BARE}"), host="ctl-2")
+    wait_for_faults(server, "SU-30", lines=[[0, 0]])
+    for name in ("SU-30", "su-30", "Su-30"):
+        body = server.get(f"/api/v1/nodes/{name}").body
+        assert body["host"] == "SU-30" and body["drain"] and len(body["fault_list"]) == 2, body
+    send(server, "cs3", "algo-1", (now, "step 1 loss: 2.0"), host="Su-30")
+    wait_until(lambda: [row["job"] for row in server.get("/api/v1/nodes/SU-30").body["jobs"]] == ["cs3"], what="what it sends")
+    rows = [row["host"] for row in server.get("/api/v1/nodes").body["nodes"]]
+    assert [host for host in rows if host.lower() == "su-30"] == ["SU-30"]
+
+
+def post_loki(server, labels, line, metadata):
+    body = {"streams": [{"stream": labels, "values": [[str(time.time_ns()), line, metadata]]}]}
+    assert server.post("/loki/api/v1/push", json=body).status == 204
+
+
+def post_otlp(server, resource, line, attributes):
+    def pairs(values):
+        return [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+
+    record = {"timeUnixNano": str(time.time_ns()), "body": {"stringValue": line}, "attributes": pairs(attributes)}
+    body = {"resourceLogs": [{"resource": {"attributes": pairs(resource)}, "scopeLogs": [{"logRecords": [record]}]}]}
+    assert server.post("/v1/logs", json=body).status == 200
+
+
+def test_a_kernels_line_whose_program_stands_beside_it(server):
+    ship(server, "other", "ed-3", ["step: 1 loss: 2.0"])
+    post_loki(server, {"job": "l1", "app": "j"}, EDAC, {"hostname": "ed-1", "SYSLOG_IDENTIFIER": "kernel"})
+    post_loki(server, {"job": "l2", "host": "ed-2"}, EDAC, {"syslog_identifier": "kernel"})
+    post_loki(server, {"job": "l3", "host": "loghost"}, EDAC, {"_HOSTNAME": "ed-3", "_TRANSPORT": "kernel"})
+    post_otlp(server, {"training.job": "o1", "host.name": "ed-4"}, EDAC, {"SYSLOG_IDENTIFIER": "kernel"})
+    post_otlp(server, {"training.job": "o2"}, EDAC, {"host.name": "ed-5", "appname": "kernel"})
+    post_otlp(server, {"training.job": "o3"}, EDAC, {"host.name": "ed-6", "appname": "python"})
+    wait_until(lambda: sorted(drained(server)) == ["ed-1", "ed-2", "ed-3", "ed-4", "ed-5"], what="the five")
+
+
+def test_a_record_that_asks_a_model_is_none_of_a_kernel(server):
+    now = int(time.time() * 1000)
+    for n, record in enumerate(({"prompt": "explain this", "message": BARE}, {"completion": "it is", "log": BARE}, {"message": "chat", "prompt": BARE})):
+        for kind, body in (("application/x-ndjson", json.dumps(record) + "\n"), ("application/json", json.dumps([record]))):
+            job = f"m{n}-{kind[12:14]}"
+            assert server.post(f"/api/v1/logs?job={job}&stream=s&host=mo-{n}", body.encode(), content_type=kind).status == 200
+    send(server, "last", "s", (now, BARE), host="mo-last")
+    wait_until(lambda: "mo-last" in drained(server), what="the one that is true")
+    server.wait_for_extraction()
+    assert drained(server) == ["mo-last"]

@@ -1,0 +1,326 @@
+#include "extract/line/ansi.h"
+#include "extract/line/kernel_record.h"
+#include "extract/line/named_host.h"
+#include "extract/line/signature.h"
+#include "helper.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Lines that are true, and those that are talk, in each form in which they are carried. A new carrier is a row. */
+
+enum { LINE_BYTES = 1024 };
+
+/* Whose words: a carrier that is of the kernel alone carries no program's. */
+enum { DRIVER = 1, KERNEL = 2, CHECK = 4, WITNESS = 8, PROGRAM = 16, ANY = DRIVER | CHECK | WITNESS | PROGRAM };
+
+static const struct message {
+	const char *text;
+	const char *name;
+	unsigned by;
+} messages[] = {
+	{"NVRM: Xid (PCI:0000:53:00): 79, pid=41233, name=python3, GPU has fallen off the bus.", "xid_79", DRIVER},
+	{"nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 32 LTSSM Fault Up", "nvswitch", DRIVER},
+	{"mlx5_core 0000:3b:00.0: poll_health:800:(pid 0): device's health compromised - reached miss count",
+		"nic_failed", DRIVER},
+	{"Out of memory: Killed process 4412 (python3) total-vm:98765432kB", "oom_killer", DRIVER},
+	{"EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0", "machine_check", KERNEL},
+	{"Remapping Failure Occurred        : Yes", "smi_remap_failed", CHECK},
+	{"GPU Recovery Action                   : Reset", "smi_reset_required", CHECK},
+	{"RuntimeError: CUDA error: uncorrectable ECC error encountered", "ecc_uncorrectable", WITNESS},
+	{"torch.AcceleratorError: CUDA error: uncorrectable NVLink error detected during the execution",
+		"nvlink_uncorrectable", WITNESS},
+	{"srun: error: Node failure on gpu09", "slurm_node_failed", WITNESS},
+	{"slurmctld: error: Nodes gpu09 not responding, setting DOWN", "slurm_node_failed", WITNESS},
+	{"Rank 3, node gpu007, device 2, iteration #150: Possible persistent error!", "megatron_persistent_error",
+		WITNESS},
+	{"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "cuda_oom", PROGRAM},
+};
+
+static const struct carrier {
+	const char *form;
+	unsigned of;
+	const char *host; /* that it names; "": none */
+} carriers[] = {
+	{"%s", ANY, ""},
+	{"[rank3]: %s", ANY, ""},
+	{"[default3]:%s", ANY, ""},
+	{"[1,3]<stdout>:%s", ANY, ""},
+	{"3: %s", ANY, ""},
+	{"2026-11-30T01:10:00.5Z stdout F %s", ANY, ""},
+	{"[pod/train-0/pytorch] %s", ANY, "train-0"},
+	{"monitor-1  | %s", ANY, ""},
+	{"2026-11-30 01:10:00,123 ERROR watch: %s", ANY, ""},
+	{"[2026-11-30 01:10:00,123] [ERROR] [watch.py:42] %s", ANY, ""},
+	{"gpu-node-07: %s", ANY, "gpu-node-07"},
+	{"{\"log\":\"%s\\n\",\"stream\":\"stdout\"}", ANY, ""},
+	{"2026-11-30T01:10:00.5Z stdout F {\"message\":\"%s\",\"level\":\"error\"}", ANY, ""},
+	{"{\"log\":\"{\\\"message\\\":\\\"%s\\\"}\"}", ANY, ""},
+	/* the kernel's log, as dmesg and syslogs write it */
+	{"[  123.456789] %s", DRIVER, ""},
+	{"[  123.456789][ T4711] %s", DRIVER, ""},
+	{"[ 8123.456789 <    7.000000>] %s", DRIVER, ""},
+	{"[Nov30 15:10] %s", DRIVER, ""},
+	{"[Nov 3 05:10] %s", 0, ""}, /* none that dmesg prints */
+	{"[  +7.000000] %s", DRIVER, ""},
+	{"kern  :warn  : [Nov30 15:10] %s", DRIVER, ""},
+	{"kern  :err   : [  +0.543212] %s", DRIVER, ""},
+	{"[Mon Nov 30 01:10:00 2026] %s", DRIVER, ""},
+	{"\x1b[32m[ 8123.456789] \x1b[0m\x1b[33m%s\x1b[0m", DRIVER, ""},
+	{"\x1b[32m\x1b[1m[Nov30 15:10] \x1b[0m\x1b[33m%s\x1b[0m", DRIVER, ""},
+	{"kern  :warn  : \x1b[32m[ 8123.456789] \x1b[0m%s", DRIVER, ""},
+	{"         \"msg\": \"%s\"", DRIVER, ""},
+	{"4,1234,5678901,-;%s", DRIVER, ""},
+	{"MESSAGE=%s", DRIVER, ""},
+	{"Nov 30 01:10:00 gpu07 kernel: %s", DRIVER | KERNEL, "gpu07"},
+	{"<4>Nov 30 01:10:00 gpu07 kernel: [  123.456789] %s", DRIVER | KERNEL, "gpu07"},
+	{"<4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
+	{"[rank3]: Nov 30 01:10:00 gpu07 kernel: [  123.456789] %s", DRIVER | KERNEL, "gpu07"},
+	{"2026-11-30T01:10:00.5Z stdout F <4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
+	{"Nov 30 01:10:00 gpu07 journal: %s", DRIVER, "gpu07"},
+	{"Nov 30 01:10:00 gpu07 nvidia-persistenced[71]: %s", DRIVER, "gpu07"},
+	/* records, by whatever name they call their machine */
+	{"{\"message\":\"%s\",\"host\":\"gpu07\",\"program\":\"kernel\"}", DRIVER | KERNEL, "gpu07"},
+	{"{\"MESSAGE\":\"%s\",\"_HOSTNAME\":\"gpu07\",\"_TRANSPORT\":\"kernel\"}", DRIVER | KERNEL, "gpu07"},
+	{"{\"message\":\"%s\",\"_HostName\":\"gpu07\",\"AppName\":\"kernel\"}", DRIVER | KERNEL, "gpu07"},
+	{"{\"message\":\"%s\",\"Host\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"Hostname\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"hostName\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"node\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"nodename\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"node_name\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"instance\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"source_host\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"fromhost\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"sysloghost\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"logsource\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"computer\":\"gpu07\"}", DRIVER, "gpu07"},
+	{"{\"message\":\"%s\",\"host\":{\"name\":\"gpu07\"}}", DRIVER, "gpu07"},
+	/* a library's or a tool's, in front of a program's */
+	{"    %s", CHECK | PROGRAM, ""},
+	{"  what():  %s", WITNESS | PROGRAM, ""},
+	{"level=error msg=\"step failed\" err=\"%s\"", WITNESS | PROGRAM, ""},
+	{"{\"level\":\"error\",\"error\":\"%s\"}", WITNESS | PROGRAM, ""},
+};
+
+/* Of these no machine is charged; is_plain: and nobody is told, as they are plainly no messages. */
+static const struct quotation {
+	const char *form;
+	bool is_plain;
+} quotations[] = {
+	{"# %s", true},
+	{"## %s", true},
+	{"// %s", true},
+	{"- %s", true},
+	{"> %s", true},
+	{"1. %s", true},
+	{"| %s | drain |", true},
+	{"doc says `%s` means trouble", true},
+	{"when the log says \"%s\" call the vendor", true},
+	{"grep -n '%s' slurm.out", true},
+	{"    if \"%s\" in line:", true},
+	{"    raise RuntimeError(\"%s\")", true},
+	{"    \"%s\",", true},
+	{"  - match: %s", true},
+	{"if grep -q '%s' \"$f\"; then", true},
+	{"+ [[ $line == *\"%s\"* ]]", true},
+	{"retry_on = \"%s\"", true},
+	{"--retry-on \"%s\"", true},
+	{"Namespace(lr=0.1, retry_on='%s')", true},
+	{"{'lr': 0.1, 'retry_on': '%s'}", true},
+	{"INFO slack: posted \"%s\" to #gpu", true},
+	{"{\"prompt\": \"%s\"}", true},
+	{"{\"title\": \"%s\", \"url\": \"https://wiki/x\"}", true},
+	{"{\"query\": \"%s\", \"hits\": 0}", true},
+	{"{\"description\": \"%s\", \"severity\": \"page\"}", true},
+	{"{\"reason_examples\": [\"%s\"]}", true},
+	{"{\"retry_on\": \"%s\"}", true},
+	{"Example: %s", false},
+	{"e.g. %s", false},
+	{"Q: %s", false},
+	{"<td>%s</td>", false},
+	{"If you see %s, drain the node", false},
+	{"user: my log says %s what now?", false},
+	{"commit 81ab: detect {%s}", false},
+	{"found 0 lines with %s", false},
+	{"[archive 2025-03] %s", false},
+	{"last run (job 811, gpu01) ended with %s", false},
+	{"previous attempt of job 811 failed: %s (host gpu09)", false},
+	{"Retrying task 5 of worker gpu01: %s", false},
+	{"PASSED tests/test_sig.py::test_line[%s]", false},
+	{"retry_on = %s", false},
+	{"fault injection: will print: %s", false},
+	{"INFO: watching for: %s", false},
+	{"{\"message\":\"watching for %s\"}", false},
+	{"Nov 30 01:10:00 gpu07 rag-bot[3]: said: %s", false},
+};
+
+/* What a program's syslog line only talks of, and a program's own is. */
+static const char *const programs[] = {
+	"sshd[12]", "python3[99]", "rag-bot[3]", "systemd[1]", "logger", "CRON[5]", "kubelet[881]"};
+
+/* All that are wrong, at once. */
+static void tell(const struct buf *wrong)
+{
+	if (wrong->len)
+		test_fail(__FILE__, __LINE__, "%.*s", SPAN_ARGS(buf_span(wrong)));
+}
+
+static struct signature_set *real_set(void)
+{
+	size_t len = 0;
+	AUTO_MEM char *text = read_whole("../../../server/data/signatures.json", &len);
+	struct signature_set *set;
+
+	CHECK_OK(signature_set_new(&set, span_of(text, len), &err));
+	return set;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static struct span write_line(char line[LINE_BYTES], const char *form, const char *text)
+{
+	int len = snprintf(line, LINE_BYTES, form, text);
+
+	return span_of(line, (size_t)len);
+}
+#pragma GCC diagnostic pop
+
+/* Without colours, as lines are looked at. */
+static bool find(const struct signature_set *set, struct span line, struct buf *plain, struct signature_found *found)
+{
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+
+	buf_reset(plain);
+	ansi_strip(line, plain);
+	return signature_find(set, scratch, buf_span(plain), false, found);
+}
+
+static void check_true(const struct signature_set *set, const struct carrier *carrier, const struct message *message,
+	struct buf *wrong)
+{
+	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES), record = BUF_INIT(KERNEL_PLAIN_BYTES);
+	char text[LINE_BYTES];
+	struct span line = write_line(text, carrier->form, message->text), host = SPAN("");
+	struct signature_found found;
+	bool is_found = find(set, line, &plain, &found);
+
+	if (!is_found || found.voice != VOICE_OWN || !span_equal(found.signature->name, span_from(message->name))) {
+		buf_printf(wrong, "'%s' is %s\n", text, is_found ? "talk, or another" : "nothing");
+		return;
+	}
+	if (!found.host.len && message->by & (DRIVER | KERNEL))
+		(void)named_host_read(buf_span(&plain), &found, &record, &host);
+	bool is_asked = message->by & (DRIVER | KERNEL) && found.signature->about == SIGNATURE_NODE;
+	if (is_asked && !span_equal(host, span_from(carrier->host)))
+		buf_printf(wrong, "'%s' is of '%.*s'\n", text, SPAN_ARGS(host));
+}
+
+TEST(a_true_line_is_one_however_it_is_carried)
+{
+	AUTO(signature_set) set = real_set();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
+
+	for (size_t i = 0; i < sizeof carriers / sizeof *carriers; i++)
+		for (size_t j = 0; j < sizeof messages / sizeof *messages; j++)
+			if (carriers[i].of & messages[j].by)
+				check_true(set, &carriers[i], &messages[j], &wrong);
+	tell(&wrong);
+}
+
+static void check_quotation(const struct signature_set *set, const struct quotation *quotation,
+	const struct message *message, struct buf *wrong)
+{
+	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
+	char text[LINE_BYTES];
+	struct span line = write_line(text, quotation->form, message->text);
+	struct signature_found found;
+	bool is_found = find(set, line, &plain, &found);
+	bool is_nothing = quotation->is_plain || message->by & (DRIVER | CHECK | KERNEL);
+
+	if (is_found && (is_nothing || (found.voice == VOICE_OWN && message->by != PROGRAM)))
+		buf_printf(wrong, "'%s' is %.*s\n", text, SPAN_ARGS(found.signature->name));
+}
+
+TEST(who_quotes_a_line_is_charged_with_nothing)
+{
+	AUTO(signature_set) set = real_set();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
+
+	for (size_t i = 0; i < sizeof quotations / sizeof *quotations; i++)
+		for (size_t j = 0; j < sizeof messages / sizeof *messages; j++)
+			check_quotation(set, &quotations[i], &messages[j], &wrong);
+	tell(&wrong);
+}
+
+/* As pdsh, kubectl and a container's runtime print a quotation, it is one. */
+TEST(a_quotation_stays_one_however_it_is_carried)
+{
+	static const char *const fronts[] = {"[rank3]: %s", "3: %s", "2026-11-30T01:10:00.5Z stdout F %s",
+		"[pod/train-0/pytorch] %s", "monitor-1  | %s", "2026-11-30 01:10:00,123 INFO chat: %s"};
+	AUTO(signature_set) set = real_set();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
+
+	for (size_t i = 0; i < sizeof quotations / sizeof *quotations; i++)
+		for (size_t j = 0; j < sizeof fronts / sizeof *fronts; j++)
+			for (size_t k = 0; k < sizeof messages / sizeof *messages; k++) {
+				char form[LINE_BYTES];
+				if (messages[k].by == PROGRAM)
+					continue;
+				(void)write_line(form, fronts[j], quotations[i].form);
+				const struct quotation carried = {form, false};
+				check_quotation(set, &carried, &messages[k], &wrong);
+			}
+	tell(&wrong);
+}
+
+TEST(a_syslog_line_of_a_program_is_that_programs)
+{
+	AUTO(signature_set) set = real_set();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
+	char form[LINE_BYTES], text[LINE_BYTES];
+	struct signature_found found;
+
+	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+		for (int is_new = 0; is_new < 2; is_new++) {
+			snprintf(form, sizeof form,
+				is_new ? "<4>1 2026-11-30T01:10:00Z gpu07 %s 22 - - %%s"
+				       : "Nov 30 01:10:00 gpu07 %s: %%s",
+				programs[i]);
+			struct span line = write_line(text, form, messages[0].text);
+			if (find(set, line, &plain, &found))
+				buf_printf(&wrong, "'%s' is %.*s\n", text, SPAN_ARGS(found.signature->name));
+		}
+	tell(&wrong);
+}
+
+TEST(a_row_of_a_table_is_dcgms_by_its_columns)
+{
+	static const char *const rows[] = {
+		"|                           | Fail - GPU: 0                                  |",
+		"| PCIe                      | Fail - GPUs: 0, 3                              |",
+		"gpu07: | NVML Library              | Fail                                           |"};
+	static const char *const others[] = {"| Fail - GPU: 0 | drain |",
+		"| row                       | Fail - GPU: 0 | drain |",
+		"see | PCIe                      | Fail - All                                     |"};
+	AUTO(signature_set) set = real_set();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
+	struct signature_found found;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!find(set, span_from(rows[i]), &plain, &found))
+			buf_printf(&wrong, "'%s' is none\n", rows[i]);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (find(set, span_from(others[i]), &plain, &found))
+			buf_printf(&wrong, "'%s' is one\n", others[i]);
+	tell(&wrong);
+}
+
+TEST(what_asks_a_model_is_no_record_of_a_kernel)
+{
+	CHECK(kernel_record_is_sample(SPAN("{\"prompt\": \"why?\", \"message\": \"x\"}")));
+	CHECK(kernel_record_is_sample(SPAN("{\"log\":\"{\\\"completion\\\" : 1}\"}")));
+	CHECK(!kernel_record_is_sample(SPAN("{\"message\": \"prompt\", \"reprompt\": 1}")));
+}
