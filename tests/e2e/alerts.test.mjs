@@ -179,3 +179,19 @@ test("a webhook gets the report each day, and now", async ({ server, page, open 
     receiver.close();
   }
 });
+
+test("what a training called its own alert is its name in each list, with its step", async ({ server, page, open }) => {
+  const call = (name, kwargs) => server.post(`/api/${name}`, JSON.stringify({ args: [], kwargs: { ...kwargs, hf_token: null } }), { type: "application/json" });
+  const run = { project: "own", run: "first", run_id: "own-1" };
+  await call("bulk_log", { logs: [{ ...run, step: 3, log_id: "a", metrics: { loss: 2 } }] });
+  await call("bulk_alert", { alerts: [{ ...run, alert_id: "one", title: "grad up", text: "ten times", level: "error", step: 12, timestamp: new Date().toISOString() }] });
+  await waitUntil(async () => (await incidents(server)).some((one) => one.kind === "training_alert"), "the alert");
+  await open("/incidents");
+  await until(page, () => /alert: grad up[\s\S]*\b12\b/.test(document.querySelector("table.incidents tbody")?.innerText ?? ""), "its name and step");
+  await open("/");
+  await page.locator("li", { hasText: "alert: grad up" }).first().waitFor();
+  await open("/report?hours=24");
+  await page.locator("li", { hasText: "alert: grad up" }).first().waitFor();
+  await open("/jobs/own%2Ffirst");
+  await page.locator(".jobincidents", { hasText: "alert: grad up" }).getByText("@ 12").waitFor();
+});

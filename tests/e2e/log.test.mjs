@@ -139,3 +139,11 @@ test("download", async ({ server, page, open }) => {
   const path = await page.locator(".log .toolbar a[download]").getAttribute("href");
   assert.equal((await server.get(path)).raw.filter((byte) => byte === 10).length, 400);
 });
+
+test("the log opens with a stream that says something", async ({ server, page, open }) => {
+  await server.post("/api/v1/points?job=quiet", { series: [{ metric: "loss", stream: "algo-1", step: [1, 2, 3], value: [3, 2, 1] }] });
+  await server.post("/api/v1/logs?job=quiet&stream=alerts", "one warning\n");
+  await server.post("/api/v1/logs?job=quiet&stream=console", "loading the data\nsaved to disk\n");
+  await open("/jobs/quiet");
+  await page.locator(".line", { hasText: "saved to disk" }).waitFor();
+});

@@ -178,7 +178,7 @@ describe("the hub", () => {
     env.pass(500);
     expect(env.openSources).toHaveLength(1);
     const states = one.heard.flatMap((message) => (message.type === "state" ? [message.state] : []));
-    expect(states).toEqual(["reconnecting", "live", "reconnecting"]);
+    expect(states).toEqual(["connecting", "live", "connecting"]);
   });
 
   test("says offline when it fails again and again", () => {

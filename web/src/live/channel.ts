@@ -33,7 +33,7 @@ export class Channel {
   private lastId: string | null = null;
   private failures = 0;
   private retry: number | null = null;
-  state: LiveState = "reconnecting";
+  state: LiveState = "connecting";
 
   constructor(
     private readonly env: Environment,
@@ -121,7 +121,7 @@ export class Channel {
     if (source !== this.source) return;
     this.disconnect();
     this.failures++;
-    this.setState(this.failures >= OFFLINE_AFTER_FAILURES ? "offline" : "reconnecting");
+    this.setState(this.failures >= OFFLINE_AFTER_FAILURES ? "offline" : "connecting");
     const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.failures - 1));
     this.retry = this.env.setTimer(() => {
       this.retry = null;

@@ -5,7 +5,7 @@ import type { FromHub, LiveEvent, LiveState, ToHub, Want } from "./protocol";
 
 type Listener = (event: LiveEvent) => void;
 
-export const liveState = signal<LiveState>("reconnecting");
+export const liveState = signal<LiveState>("connecting");
 /** Views that show nothing live have no connection to speak of. */
 export const isLiveWanted = signal(false);
 

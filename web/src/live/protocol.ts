@@ -17,7 +17,7 @@ export type ToHub =
   | { type: "retry" }
   | { type: "bye" };
 
-export type LiveState = "live" | "reconnecting" | "offline";
+export type LiveState = "live" | "connecting" | "offline";
 
 export type LiveEvent =
   | { kind: "points"; id: string; data: PointsEvent }

@@ -146,7 +146,7 @@ export function QueryBar() {
 
 const STATES = {
   live: { glyph: "●", text: say("live"), title: say("New lines appear by themselves.") },
-  reconnecting: { glyph: "◐", text: say("reconnecting"), title: say("The live connection is being opened. What is shown stays.") },
+  connecting: { glyph: "◐", text: say("connecting"), title: say("The live connection is being opened. What is shown stays.") },
   offline: { glyph: "✕", text: say("offline"), title: say("The server does not answer. What is shown stays; the page tries again.") },
 } as const;
 

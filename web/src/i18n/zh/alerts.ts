@@ -1,6 +1,7 @@
 // Alerts, rules, webhooks; what incidents are called and what is done about them.
 export default {
   "alert of the training": "训练自身的告警",
+  "alert: {title}": "告警：{title}",
   "evaluation fell": "评测分数下降",
   "{score} is {value} at step {step}, worse than {expected} of the checkpoint before by more than its standard error.": "{score} 在第 {step} 步为 {value}，比上一个检查点的 {expected} 差，且超出其标准误差。",
   "Look at the other scores of the checkpoint and at the training between the two: data that changed, the learning rate, a restart. One score in six falls by more than one standard error by chance: evaluate with more samples, or go on from the checkpoint before.": "查看该检查点的其他分数以及两者之间的训练：数据变化、学习率、重启。六个分数中就有一个会偶然下降超过一个标准误差：用更多样本评测，或从上一个检查点继续。",

@@ -95,7 +95,7 @@ export default {
   "offline": "离线",
   "open the job": "打开作业",
   "property": "属性",
-  "reconnecting": "重新连接中",
+  "connecting": "连接中",
   "running": "运行中",
   "save": "保存",
   "search jobs": "搜索作业",

@@ -54,7 +54,7 @@ export default {
   "first job": "第一个作业",
   "hp.lr, tag.team, loss.final, any property…": "hp.lr、tag.team、loss.final 或任何属性…",
   "key": "键",
-  "labels": "标记",
+  "incident, labels": "事件、标记",
   "last job": "最后一个作业",
   "loss": "损失",
   "loss now": "当前损失",

@@ -2,6 +2,7 @@ import type { Incident, Severity } from "../../api/types";
 import { say, t } from "../../i18n/i18n";
 import { stepOf } from "./incidentstep";
 import { TITLES } from "./kindtitles";
+import { cutMiddle } from "../text/format";
 import type { Axis } from "../url/url";
 
 export { isOpen } from "./incidentorder";
@@ -40,6 +41,14 @@ export function kindTitle(kind: string): string {
   return title ? t(title) : kind.replaceAll("_", " ");
 }
 
+const NAME_LENGTH = 60;
+
+/** What a list calls it: its kind, and what a training called its own alert. */
+export function incidentName(incident: Incident): string {
+  const title = incident.kind === "training_alert" ? incident.evidence?.["title"] : undefined;
+  return typeof title === "string" && title !== "" ? t("alert: {title}", { title: cutMiddle(title, NAME_LENGTH) }) : kindTitle(incident.kind);
+}
+
 /** The log line that an incident points at, where its evidence names one. */
 export function evidenceLine(incident: Incident): number | null {
   const evidence = incident.evidence ?? {};
@@ -56,7 +65,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 export function incidentTitle(incident: Incident): string {
-  const kind = kindTitle(incident.kind);
+  const kind = incidentName(incident);
   const what = incident.metric ? t("{kind} in {metric}", { kind, metric: incident.metric }) : kind;
   const step = stepOf(incident);
   const whole = step === undefined ? what : t("{what} at step {step}", { what, step });

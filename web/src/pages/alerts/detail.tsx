@@ -5,7 +5,8 @@ import { apiUrl, jobPath } from "../../api/client";
 import type { Incident, LogLine, Num } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCompact, formatCount, formatDuration, formatExact, formatTime, formatValue } from "../../lib/text/format";
-import { evidenceLine, incidentWindow, isOpen, kindTitle } from "../../lib/chart/marks";
+import { stepOf } from "../../lib/chart/incidentstep";
+import { evidenceLine, incidentName, incidentWindow, isOpen } from "../../lib/chart/marks";
 import { changeOf, deedOf, likelyOf, sentenceOf } from "../../lib/jobs/sentence";
 import { logsHref } from "../../lib/log/logurl";
 import { jobHref } from "../../lib/url/url";
@@ -60,7 +61,7 @@ function Content({ store, incident }: { store: IncidentStore; incident: Incident
     <>
       <header>
         <h2>
-          <SeverityMark severity={incident.severity} withText /> {kindTitle(incident.kind)}
+          <SeverityMark severity={incident.severity} withText /> {incidentName(incident)}
         </h2>
         <button type="button" class="quiet" onClick={() => patchQuery({ id: undefined })} aria-label={t("Close the incident")}>
           ✕
@@ -246,6 +247,7 @@ function Figures({ incident }: { incident: Incident }) {
   const evidence = incident.evidence ?? {};
   const from = incident.opened_ms;
   const isOver = incident.closed_ms !== undefined;
+  const hasStep = stepOf(incident) !== undefined;
   // What is not of a series has figures that are all zero.
   const shown = FIGURES.filter(([key]) => evidence[key] !== undefined && (incident.metric || !isFigure(key)));
   return (
@@ -258,8 +260,8 @@ function Figures({ incident }: { incident: Incident }) {
         {isOver && <dd>{formatDuration(((incident.closed_ms ?? 0) - (from ?? 0)) / 1000)}</dd>}
         {!isOver && isOpen(incident) && from !== undefined && <dt>{t("open for")}</dt>}
         {!isOver && isOpen(incident) && from !== undefined && <dd>{formatDuration((now.value - from) / 1000)}</dd>}
-        {incident.metric && <dt>{t("steps")}</dt>}
-        {incident.metric && (
+        {hasStep && <dt>{t("steps")}</dt>}
+        {hasStep && (
           <dd>
             {formatCount(incident.first_step)} – {formatCount(incident.last_step)}
           </dd>
@@ -291,10 +293,10 @@ function Others({ rows }: { rows: Incident[] }) {
         {rows.map((one) => (
           <li key={one.id}>
             <a href={`/incidents?id=${encodeURIComponent(one.id)}`}>
-              <SeverityMark severity={one.severity} /> {kindTitle(one.kind)}
+              <SeverityMark severity={one.severity} /> {incidentName(one)}
             </a>{" "}
             <span class="dim">
-              {[one.metric, one.stream].filter(Boolean).join(" · ")} {one.metric ? formatCount(one.opened_step) : ""}
+              {[one.metric, one.stream].filter(Boolean).join(" · ")} {stepOf(one) === undefined ? "" : formatCount(one.opened_step)}
             </span>
           </li>
         ))}

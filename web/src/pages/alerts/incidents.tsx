@@ -3,7 +3,8 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Incident } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
 import { cutMiddle, formatCount, formatTime, NONE } from "../../lib/text/format";
-import { isOpen, kindTitle } from "../../lib/chart/marks";
+import { stepOf } from "../../lib/chart/incidentstep";
+import { incidentName, isOpen, kindTitle } from "../../lib/chart/marks";
 import { KINDS } from "../../lib/jobs/kindsnoticed";
 import { quoteText } from "../../lib/url/url";
 import { IncidentList } from "../../state/job/incidents";
@@ -217,7 +218,7 @@ function Row({ incident, isChosen }: { incident: Incident; isChosen: boolean }) 
       </td>
       <td>
         <a href={`/incidents?id=${encodeURIComponent(incident.id)}`} aria-current={isChosen ? "true" : undefined} onClick={pick(incident)}>
-          {kindTitle(incident.kind)}
+          {incidentName(incident)}
         </a>
         {streams > 1 && <span class="dim"> {tn(streams, "on {n} node", "on {n} nodes")}</span>}
       </td>
@@ -230,7 +231,7 @@ function Row({ incident, isChosen }: { incident: Incident; isChosen: boolean }) 
         <bdi title={incident.job}>{cutMiddle(incident.job, 48)}</bdi>
       </td>
       <td class="mono">{incident.metric || NONE}</td>
-      <td class="num">{incident.metric ? formatCount(incident.opened_step) : NONE}</td>
+      <td class="num">{formatCount(stepOf(incident))}</td>
       <td class="dim opened">{formatTime(incident.opened_ms)}</td>
       <td class="num">
         <Age ms={incident.opened_ms} />

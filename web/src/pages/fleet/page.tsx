@@ -6,7 +6,7 @@ import { say, t, tn } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { cutMiddle, formatCompact, formatCount, formatDuration, formatExact, NONE } from "../../lib/text/format";
 import { formatBytes, shortInstance } from "../../lib/text/units";
-import { incidentTitle, kindTitle } from "../../lib/chart/marks";
+import { incidentTitle, incidentName } from "../../lib/chart/marks";
 import { formatLeft } from "../../lib/jobs/pools";
 import { trackedHref } from "../../lib/url/tracked";
 import { buildSearch, jobHref } from "../../lib/url/url";
@@ -159,7 +159,7 @@ function Incidents({ fleet, rows }: { fleet: Fleet | null; rows: Incident[] | nu
         {rows?.map((row) => (
           <li key={row.id} title={incidentTitle(row)}>
             <SeverityMark severity={row.severity} />
-            <span class="what">{kindTitle(row.kind)}</span>
+            <span class="what">{incidentName(row)}</span>
             <JobLink name={row.job} query={{ incident: String(row.id) }} />
             <span class="num">
               <Age ms={row.opened_ms} />

@@ -56,13 +56,14 @@ function Name({ row }: { row: JobRow }) {
 function Labels({ row }: { row: JobRow }) {
   const [newest] = row.incidents ?? [];
   const open = row.open_incidents ?? 0;
-  const title = tn(open, "{n} open incident", "{n} open incidents");
+  const count = tn(open, "{n} open incident", "{n} open incidents");
+  const text = newest ? `${kindTitle(newest.kind)}${newest.opened_step ? ` @ ${formatCount(newest.opened_step)}` : ""}` : count;
   return (
     <>
       {open > 0 && (
-        <span class="trouble" title={title}>
+        <span class="trouble" title={newest ? `${text} (${count})` : count}>
           {newest ? <SeverityMark severity={newest.severity} /> : <SeverityMark severity="warning" />}
-          {newest ? `${kindTitle(newest.kind)}${newest.opened_step ? ` ${formatCount(newest.opened_step)}` : ""}` : title}
+          {text}
           {newest && open > 1 && <span class="dim"> +{formatCount(open - 1)}</span>}{" "}
         </span>
       )}
@@ -147,7 +148,7 @@ const FIXED: readonly Column[] = [
   { key: "type", title: say("type"), sort: "instance", width: 120, class: "mono", cell: (row) => shortInstance(row.by_hand?.instance_type ?? row.ResourceConfig?.InstanceType) },
   { key: "started", title: say("started"), sort: "started", descending: true, width: 72, class: "num", cell: (row) => <Age ms={seconds(row.TrainingStartTime ?? row.CreationTime)} /> },
   { key: "cost", title: say("cost"), sort: "cost", descending: true, width: 100, class: "num", cell: (row) => <Money row={row} /> },
-  { key: "labels", title: say("labels"), width: 144, class: "labels", cell: (row) => <Labels row={row} /> },
+  { key: "labels", title: say("incident, labels"), width: 144, class: "labels", cell: (row) => <Labels row={row} /> },
   { key: "goodput", title: say("goodput"), sort: "goodput", width: 86, class: "num", cell: (row) => <Share value={row.goodput} /> },
   { key: "team", title: say("team"), sort: "team", width: 100, cell: (row) => <Text text={row.team ?? fieldText(row, "tag.team")} /> },
   { key: "created", title: say("created"), sort: "created", descending: true, width: 78, class: "num", cell: (row) => <Age ms={seconds(row.CreationTime)} /> },

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { Late, Report, ReportJobs, ReportRow } from "../../api/report";
 import type { Num } from "../../api/types";
 import { say, t, tn } from "../../i18n/i18n";
-import { incidentTitle, kindTitle } from "../../lib/chart/marks";
+import { incidentTitle, incidentName } from "../../lib/chart/marks";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { cutMiddle, formatAmount, formatCount, formatDuration, formatExact, formatTime, formatValue, NONE } from "../../lib/text/format";
 import { toNumber } from "../../lib/text/number";
@@ -101,8 +101,8 @@ function Parts({ report, isOfSome }: { report: Report; isOfSome: boolean }) {
             : t("{hours} node-hours lost", { hours: formatAmount(lost.lost_node_hours) }),
         ].join(" · ")}
       </p>
-      <Incidents incidents={incidents} />
       <Jobs title={t("Failed")} found={failed} columns={[name, at, reason, best]} />
+      <Incidents incidents={incidents} />
       <Jobs title={t("Ended")} found={ended} columns={[name, at, took, best]} />
       <Jobs title={t("Running")} found={running} columns={[name, step, last, best]} />
       <Jobs title={t("Started")} found={started} columns={[name, begun, last]} />
@@ -130,7 +130,7 @@ function Incidents({ incidents: { total, more, incidents } }: { incidents: Repor
         {incidents.map((row) => (
           <li key={row.id} title={incidentTitle(row)}>
             <SeverityMark severity={row.severity} />
-            <a href={`/incidents?id=${row.id}`}>{kindTitle(row.kind)}</a>
+            <a href={`/incidents?id=${row.id}`}>{incidentName(row)}</a>
             <a href={jobHref(row.job, { incident: String(row.id) })}>
               <bdi>{cutMiddle(row.job, NAME_LENGTH)}</bdi>
             </a>

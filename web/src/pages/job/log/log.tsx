@@ -1,6 +1,7 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { apiUrl, jobPath, type Problem } from "../../../api/client";
+import type { StreamInfo } from "../../../api/types";
 import { say, t } from "../../../i18n/i18n";
 import { adoptStyle } from "../../../lib/jobs/adopt";
 import { mainMetrics } from "../../../lib/jobs/figures";
@@ -44,18 +45,25 @@ function streamNames(store: JobStore): string[] {
   return listed.length > 0 ? listed : [...new Set(store.metrics.value?.flatMap((metric) => metric.streams))].sort(compareNatural);
 }
 
-/** The stream to open with: where the loss is printed (Megatron's last rank, rank 0 elsewhere), else the first. */
+const linesOf = ({ lines }: StreamInfo): number => lines ?? 0;
+const hasLines = (one: StreamInfo): boolean => linesOf(one) > 0;
+
+/** The stream to open with: where the loss is printed (Megatron's last rank, rank 0 elsewhere), else the one that says most. */
 function openingStream(store: JobStore, streams: string[]): string | null {
   if (store.metrics.value === null) return null;
-  return mainMetrics(store.metrics.value).get("loss")?.streams[0] ?? streams[0] ?? null;
+  const withLoss = mainMetrics(store.metrics.value).get("loss")?.streams[0];
+  const said = (store.streams.value ?? []).filter(hasLines);
+  if (said.length === 0 || said.some((one) => one.stream === withLoss)) return withLoss ?? streams[0] ?? null;
+  return said.reduce((most, one) => (linesOf(one) > linesOf(most) ? one : most)).stream;
 }
 
-/** The stream that is shown. Chosen once: a metric that appears later must not swap the log under the reader. */
+/** The stream that is shown. Chosen once there is a line of it: a metric that appears later must not swap the log under the reader. */
 function useStream(store: JobStore, target: LogTarget, streams: string[]): string | null {
-  const opened = useRef<{ store: JobStore; stream: string } | null>(null);
-  if (opened.current?.store !== store) {
+  const opened = useRef<{ store: JobStore; stream: string; isSure: boolean } | null>(null);
+  if (opened.current?.store !== store || !opened.current.isSure) {
     const first = openingStream(store, streams);
-    opened.current = first === null ? null : { store, stream: first };
+    const isSure = store.streams.value?.some((one) => one.stream === first && hasLines(one)) ?? false;
+    opened.current = first === null ? null : { store, stream: first, isSure };
   }
   return target.stream ?? opened.current?.stream ?? null;
 }

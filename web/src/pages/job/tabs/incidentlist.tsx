@@ -4,7 +4,7 @@ import type { Incident } from "../../../api/types";
 import { t } from "../../../i18n/i18n";
 import { formatCount, formatTime, NONE } from "../../../lib/text/format";
 import { stepOf } from "../../../lib/chart/incidentstep";
-import { evidenceLine, isOpen, kindTitle } from "../../../lib/chart/marks";
+import { evidenceLine, isOpen, incidentName } from "../../../lib/chart/marks";
 import type { JobStore } from "../../../state/job/job";
 import { patchQuery, query } from "../../../state/core/router";
 import { ProblemBox } from "../../../ui/problem";
@@ -62,7 +62,7 @@ export function IncidentsPart({ store }: { store: JobStore }) {
               title: t("incident"),
               cell: (one) => (
                 <button type="button" class="quiet" title={t("Zoom the charts to it")} onClick={() => showIncident(store, one)}>
-                  <SeverityMark severity={one.severity} /> {kindTitle(one.kind)}
+                  <SeverityMark severity={one.severity} /> {incidentName(one)}
                 </button>
               ),
             },

@@ -2,7 +2,7 @@ import type { Incident } from "../../../api/types";
 import { t, tn } from "../../../i18n/i18n";
 import { formatCount } from "../../../lib/text/format";
 import { stepOf } from "../../../lib/chart/incidentstep";
-import { incidentTitle, isOpen, kindTitle } from "../../../lib/chart/marks";
+import { incidentTitle, isOpen, incidentName } from "../../../lib/chart/marks";
 import { partHref } from "../../../lib/url/url";
 import type { JobStore } from "../../../state/job/job";
 import { SeverityMark } from "../../../ui/severity";
@@ -20,9 +20,9 @@ export function JobIncidents({ store, onChoose }: { store: JobStore; onChoose: (
         <li key={incident.id}>
           <button type="button" class={isOpen(incident) ? "" : "past"} title={incidentTitle(incident)} onClick={() => onChoose(incident)}>
             <SeverityMark severity={incident.severity} />
-            <span>{kindTitle(incident.kind)}</span>
+            <span class="what">{incidentName(incident)}</span>
             {incident.metric && <code>{incident.metric}</code>}
-            {stepOf(incident) !== undefined && <span class="num">{formatCount(stepOf(incident))}</span>}
+            {stepOf(incident) !== undefined && <span class="num">@ {formatCount(stepOf(incident))}</span>}
             <span class="dim">
               {isOpen(incident) ? "" : `${incident.state} · `}
               <Age ms={incident.opened_ms} />
