@@ -36,7 +36,7 @@ TEST(open_makes_private_files_in_the_shape_that_cannot_change)
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA wal_autocheckpoint"), 0);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA secure_delete"), 0);
 	CHECK_INT(harness_number(h.store->writer, "PRAGMA trusted_schema"), 0);
-	CHECK_INT(harness_number(h.store->writer, "PRAGMA cache_size"), -16 * 1024);
+	CHECK_INT(harness_number(h.store->writer, "PRAGMA cache_size"), -8 * 1024);
 	CHECK_INT(harness_number(h.reader, "PRAGMA cache_size"), -2 * 1024);
 	CHECK_INT(harness_number(h.reader, "PRAGMA query_only"), 1);
 	CHECK_INT(harness_number(h.reader, "PRAGMA secure_delete"), 0);
