@@ -144,6 +144,28 @@ def test_the_losses_of_train_and_validation_are_two_metrics_as_they_come(server,
     wait_until(lambda: counts(server, "followed") == {("exp/train", "loss"): 60, ("exp/validation", "validation/loss"): 6}, what="both losses")
 
 
+def test_what_a_restart_made_again_counts_once_in_all_its_metrics(server, ship, tmp_path):
+    """Killed at 52, again from 40, killed at 85, again from 75: each metric comes behind the loss, whose steps tell it."""
+    parts, at = [range(53), range(40, 86), range(75, 100)], 1.7e9
+    for folder, tags, every in (("train", ("loss", "lr"), 1), ("validation", ("loss",), 10)):
+        written, seconds = VERSION, at
+        for number, part in enumerate(parts):
+            seconds += 100
+            for step in part:
+                seconds += 1
+                if step % every == every - 1:
+                    written += event(step, seconds, *(simple(tag, step + number / 8) for tag in tags))
+        (tmp_path / "exp" / folder).mkdir(parents=True)
+        (tmp_path / "exp" / folder / "events.out.tfevents.1").write_bytes(written)
+    assert ship.run("--import", f"{tmp_path}/(?<job>exp)/.+").returncode == 0
+    last_lr = sum(step + (0 if step < 40 else 1 if step < 75 else 2) / 8 for step in range(100)) / 100
+    wait_until(lambda: counts(server, "exp") == {("algo-1", "loss"): 100, ("algo-1", "lr"): 100, ("algo-1", "validation/loss"): 10}, what="what counts")
+    assert server.series("exp", "lr")["mean"] == pytest.approx(last_lr)
+    for attempt, part in enumerate(parts, 1):
+        for metric, steps in (("lr", part), ("validation/loss", [step for step in part if step % 10 == 9])):
+            assert server.points("exp", metric, attempts=attempt, buckets=1000)["columns"]["x"] == list(steps), (metric, attempt)
+
+
 def test_a_run_that_is_called_test_is_trained(server, ship, follow, tmp_path):
     write_split(tmp_path, "test", [(1, 2), (2, 1)])
     assert ship.run("--import", f"{tmp_path}/(?<job>[^/]+)/.+").returncode == 0
