@@ -198,3 +198,15 @@ void attempts_unpack_times(struct attempts *attempts, struct unpacker *in)
 		if (unpack_bool(in))
 			unpack_position(in, ATTEMPTS_WITH_GAPS, &attempts->tracks[i].before);
 }
+
+void attempts_pack_sent(const struct attempts *attempts, struct buf *out)
+{
+	for (size_t i = 0; i < attempts->start_count; i++)
+		pack_i64(out, attempts->sent_ms[i]);
+}
+
+void attempts_unpack_sent(struct attempts *attempts, struct unpacker *in)
+{
+	for (size_t i = 0; i < attempts->start_count; i++)
+		attempts->sent_ms[i] = unpack_i64(in);
+}

@@ -23,7 +23,8 @@ enum {
 	VERSION_LINES_ALONE = 10, /* points that were sent as such opened no attempts */
 	VERSION_WITHOUT_TOTALS = 11, /* what lines said of the number of the run's steps */
 	VERSION_WITHOUT_TIMES = 12, /* when attempts began */
-	VERSION = 13
+	VERSION_WITH_ONE_BEGINNING = 13, /* of the attempts of sent points: the last one's */
+	VERSION = 14
 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
@@ -70,6 +71,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	sent_pack(&extractor->sent, out);
 	formats_pack_totals(formats, out);
 	attempts_pack_times(&extractor->attempts, out);
+	attempts_pack_sent(&extractor->attempts, out);
 }
 
 static bool is_step(int64_t step)
@@ -290,11 +292,13 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 	if (version > VERSION_LINE_BY_LINE)
 		TRY(unpack_records(extractor, in, err));
 	if (version > VERSION_LINES_ALONE)
-		sent_unpack(&extractor->sent, in);
+		sent_unpack(&extractor->sent, version > VERSION_WITH_ONE_BEGINNING ? NULL : &extractor->attempts, in);
 	if (version > VERSION_WITHOUT_TOTALS)
 		formats_unpack_totals(&extractor->formats, in);
 	if (version > VERSION_WITHOUT_TIMES)
 		attempts_unpack_times(&extractor->attempts, in);
+	if (version > VERSION_WITH_ONE_BEGINNING)
+		attempts_unpack_sent(&extractor->attempts, in);
 	return in->has_failed ? damaged(err, "prefixes or bars") : OK;
 }
 

@@ -51,25 +51,35 @@ void extractor_end_sent(struct extractor *extractor, int64_t arrival_ms)
 
 uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts_ms)
 {
-	const struct sent_steps *sent = &extractor->sent;
-	uint32_t attempt = extractor_attempt(extractor);
-
-	return attempt - (attempt > 1 && attempt == sent->opened && ts_ms < sent->opened_ms);
+	return attempts_of_sent(&extractor->attempts, ts_ms);
 }
 
 int64_t extractor_opened_ms(const struct extractor *extractor)
 {
-	const struct sent_steps *sent = &extractor->sent;
+	int64_t sent_ms = extractor->attempts.sent_ms[extractor->attempts.start_count - 1];
 
-	return sent->opened == extractor_attempt(extractor) ? sent->opened_ms : INT64_MAX;
+	return sent_ms == INT64_MIN ? INT64_MAX : sent_ms;
+}
+
+static bool has_any_sent(const struct attempts *attempts)
+{
+	for (size_t i = 0; i < attempts->start_count; i++)
+		if (attempts->sent_ms[i] != INT64_MIN)
+			return true;
+	return false;
 }
 
 enum status extractor_keep_sent(struct extractor *extractor, const struct extractor *before, struct error *err)
 {
+	struct attempts *attempts = &extractor->attempts;
+	const struct attempts *known = &before->attempts;
+
 	extractor->sent = before->sent;
-	if (!before->sent.opened)
+	if (!has_any_sent(known))
 		return OK;
-	for (size_t i = extractor->attempts.start_count; i < before->attempts.start_count; i++)
-		TRY(attempts_open_decided(&extractor->attempts, before->attempts.starts[i], err));
+	for (size_t i = 0; i < attempts->start_count && i < known->start_count; i++)
+		attempts->sent_ms[i] = known->sent_ms[i];
+	for (size_t i = attempts->start_count; i < known->start_count; i++)
+		TRY(attempts_open_decided(attempts, known->starts[i], known->sent_ms[i], err));
 	return OK;
 }

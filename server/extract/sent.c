@@ -47,9 +47,8 @@ static bool is_leap(const struct sent_steps *sent, int64_t from, int64_t to)
 static enum status open_attempt(
 	struct sent_steps *sent, struct attempts *attempts, int64_t step, int64_t ms, struct error *err)
 {
-	TRY(attempts_open_decided(attempts, step, err));
-	sent->attempt = sent->opened = current(attempts);
-	sent->opened_ms = ms;
+	TRY(attempts_open_decided(attempts, step, ms, err));
+	sent->attempt = current(attempts);
 	sent->has_begun = false;
 	sent->calm = 0;
 	return OK;
@@ -235,7 +234,7 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 	return OK;
 }
 
-void sent_see_lines(struct sent_steps *sent, const struct attempts *attempts, int64_t ms)
+void sent_see_lines(struct sent_steps *sent, struct attempts *attempts, int64_t ms)
 {
 	int64_t start = attempts->starts[attempts->start_count - 1];
 
@@ -243,8 +242,7 @@ void sent_see_lines(struct sent_steps *sent, const struct attempts *attempts, in
 	if (!sent->fallen.is_there || is_leap(sent, sent->fallen.highest, start) ||
 		is_leap(sent, start, sent->fallen.step))
 		return;
-	sent->opened = current(attempts);
-	sent->opened_ms = sent->fallen.ms;
+	attempts->sent_ms[attempts->start_count - 1] = sent->fallen.ms;
 }
 
 bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms)
@@ -276,8 +274,6 @@ void sent_pack(const struct sent_steps *sent, struct buf *out)
 	pack_i64(out, sent->gap_ms);
 	pack_u64(out, sent->refuted);
 	pack_u64(out, sent->calm);
-	pack_u64(out, sent->opened);
-	pack_i64(out, sent->opened_ms);
 	if (sent->lines_ms)
 		pack_i64(out, sent->lines_ms);
 	if (!sent->fallen.is_there)
@@ -306,7 +302,16 @@ static uint32_t unpack_count_to(struct unpacker *in, uint32_t most)
 	return in->has_failed ? 0 : (uint32_t)count;
 }
 
-void sent_unpack(struct sent_steps *sent, struct unpacker *in)
+static void unpack_opened(struct attempts *attempts, struct unpacker *in)
+{
+	uint32_t opened = unpack_count_to(in, ATTEMPTS_MAX);
+	int64_t ms = unpack_i64(in);
+
+	if (opened && opened <= attempts->start_count)
+		attempts->sent_ms[opened - 1] = ms;
+}
+
+void sent_unpack(struct sent_steps *sent, struct attempts *only, struct unpacker *in)
 {
 	*sent = (struct sent_steps){.leader = unpack_u64(in)};
 	uint32_t flags = unpack_count_to(in, 31);
@@ -322,8 +327,8 @@ void sent_unpack(struct sent_steps *sent, struct unpacker *in)
 	in->has_failed |= sent->stride < 0 || sent->stride > 2 * STEP_MAX || sent->gap_ms < 0;
 	sent->refuted = unpack_count_to(in, SENDERS_SURE);
 	sent->calm = unpack_count_to(in, CALM_POINTS);
-	sent->opened = unpack_count_to(in, ATTEMPTS_MAX);
-	sent->opened_ms = unpack_i64(in);
+	if (only)
+		unpack_opened(only, in);
 	if (flags >> 4)
 		sent->lines_ms = unpack_i64(in);
 	if (!(flags >> 2 & 1))

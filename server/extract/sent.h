@@ -50,17 +50,16 @@ struct sent_steps {
 		uint32_t points; /* that went on */
 	} fallen;
 	uint32_t refuted, calm;
-	uint32_t opened; /* the last attempt that began here, or had begun when lines opened it; 0: none */
-	int64_t opened_ms; /* what was sent with an earlier time is of the one before */
 };
 
-/* *is_open: the step has opened an attempt, which may have begun some points ago (sent->opened_ms). */
+/* *is_open: the step has opened an attempt, which may have begun some points ago (attempts->sent_ms). */
 enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at, bool *is_open,
 	struct error *err) MUST_CHECK;
 /* Lines, of that time, have opened an attempt. What had fallen back to their step just before is of it: the call that stands before the print. */
-void sent_see_lines(struct sent_steps *sent, const struct attempts *attempts, int64_t ms);
+void sent_see_lines(struct sent_steps *sent, struct attempts *attempts, int64_t ms);
 /* Lines have opened an attempt, and the series that leads is not dead, but has said nothing since. */
 bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms);
 void sent_end_body(struct sent_steps *sent, int64_t arrival_ms);
 void sent_pack(const struct sent_steps *sent, struct buf *out);
-void sent_unpack(struct sent_steps *sent, struct unpacker *in);
+/* only: of a state of before, in which only the last attempt's beginning was known, and here; NULL: of none. */
+void sent_unpack(struct sent_steps *sent, struct attempts *only, struct unpacker *in);

@@ -58,6 +58,7 @@ struct goodput_phase goodput_phase_of(struct span status, struct span message, b
 			"Uploading Stopping Updating Completed Failed Stopped MaxRuntimeExceeded MaxWaitTimeExceeded")) {
 		phase.bucket = GOODPUT_IDLE;
 		phase.is_done = span_equal(status, SPAN("Completed"));
+		phase.cause = is_gone ? SPAN("process gone") : phase.cause;
 		return phase;
 	}
 	for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)

@@ -83,7 +83,7 @@ static const struct {
 	{"attr", FILTER_ATTRIBUTE}, {"run", FILTER_ATTRIBUTE}};
 
 static const char *const attributes[] = {
-	"run_id", "run_name", "status", "user_id", "start_time", "end_time", "created"};
+	"run_id", "run_name", "status", "user_id", "artifact_uri", "start_time", "end_time", "created"};
 
 static enum status check_attribute(struct run_filter_field *field, struct error *err)
 {
@@ -95,7 +95,7 @@ static enum status check_attribute(struct run_filter_field *field, struct error 
 			return OK;
 		}
 	return mlflow_error(err, ERR_SEMANTIC, MLFLOW_INVALID,
-		"'%.*s' is no attribute of a run: run_id, run_name, status, user_id, start_time and end_time are",
+		"'%.*s' is no attribute of a run: run_id, run_name, status, user_id, artifact_uri, start_time and end_time are",
 		SPAN_ARGS(span_cut(field->key, 60)));
 }
 
@@ -283,6 +283,8 @@ static struct run_filter_value attribute_of(struct span key, const struct mlflow
 		return text_value(run->status);
 	if (span_equal(key, SPAN("user_id")))
 		return text_value(run->row.user_name);
+	if (span_equal(key, SPAN("artifact_uri")))
+		return text_value(run->row.artifacts);
 	return time_value(span_equal(key, SPAN("end_time")) ? run->row.end_ms : run->row.start_ms);
 }
 

@@ -27,7 +27,7 @@ struct run_search {
 	struct candidate *found;
 	size_t count, cap;
 	size_t limit, offset;
-	bool asks_metrics; /* the filter or the order does */
+	bool asks_metrics, asks_place; /* the filter or the order does; artifact_uri, which the list of runs lacks */
 	enum tracked_runs which;
 	int64_t until_ms;
 };
@@ -47,15 +47,18 @@ static enum status read_orders(struct run_search *search, struct error *err)
 	return OK;
 }
 
-static bool asks_metrics(const struct run_search *search)
+static void see_field(struct run_search *search, const struct run_filter_field *field)
 {
-	bool asks = false;
+	search->asks_metrics |= field->entity == FILTER_METRIC;
+	search->asks_place |= field->entity == FILTER_ATTRIBUTE && span_equal(field->key, SPAN("artifact_uri"));
+}
 
+static void see_fields(struct run_search *search)
+{
 	for (size_t i = 0; i < search->filter.count; i++)
-		asks |= search->filter.terms[i].field.entity == FILTER_METRIC;
+		see_field(search, &search->filter.terms[i].field);
 	for (size_t i = 0; i < search->order_count; i++)
-		asks |= search->orders[i].field.entity == FILTER_METRIC;
-	return asks;
+		see_field(search, &search->orders[i].field);
 }
 
 static enum status read_search(struct run_search *search, struct error *err)
@@ -67,7 +70,7 @@ static enum status read_search(struct run_search *search, struct error *err)
 	TRY(mlflow_text(call, "filter", FILTER_MAX_BYTES, &filter, err));
 	TRY(run_filter_parse(&search->filter, call->arena, filter, err));
 	TRY(read_orders(search, err));
-	search->asks_metrics = asks_metrics(search);
+	see_fields(search);
 	TRY(mlflow_integer(call, "max_results", 1, RESULTS_MAX, &limit, err));
 	TRY(mlflow_text(call, "page_token", MLFLOW_KEY_MAX_BYTES, &token, err));
 	if (token.len && (!span_parse_i64(token, &offset) || offset < 0))
@@ -110,7 +113,12 @@ static enum status look(struct run_search *search, struct candidate *candidate, 
 	if (!arena)
 		return error_no_memory(err);
 	scratch.arena = arena;
-	enum status status = mlflow_view_run(&scratch, candidate->row, search->asks_metrics, &run, err);
+	struct tracked_run_row row = *candidate->row;
+	enum status status = OK;
+	if (search->asks_place)
+		status = store_read_tracked_run(scratch.reader, arena, row.run_id, &row, err);
+	if (status == OK)
+		status = mlflow_view_run(&scratch, &row, search->asks_metrics, &run, err);
 	*matches = status == OK && run_filter_matches(&search->filter, &run);
 	if (status != OK && status != ERR_NOT_FOUND) /* its job was deleted meanwhile */
 		return status;

@@ -336,6 +336,17 @@ def test_along_a_chain_the_end_of_the_job_before_counts(server):
     assert row["loss_spreads"] == pytest.approx(far, rel=1e-9)
 
 
+def test_a_fork_is_no_restart_of_the_run_that_it_leaves(server):
+    """It is another training by design; what goes on with it is compared with it alone."""
+    send(server, Log(1).train(1, 100), "first")
+    tags = [{"Key": "continues", "Value": "first"}, {"Key": "wandb.fork_from", "Value": "first?_step=60"}]
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "fork", "Tags": tags}).status == 201
+    assert ask(server, Log(2).train(61, 120, add=0.8), "fork", restarts=0)["restarts"] == []
+    continuing(server, "again", "fork")
+    (row,) = ask(server, Log(3).train(81, 140, add=0.8), "again")["restarts"]
+    assert (row["continues"], row["from_step"], row["verdict"]) == ("fork", 80, "continued")
+
+
 def continuing(server, job, before):
     assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "Tags": [{"Key": "continues", "Value": before}] if before else []}).status == 201
 

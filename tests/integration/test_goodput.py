@@ -430,7 +430,7 @@ def test_the_example_in_the_docs_comes_out_as_it_says_and_mistakes_are_named(qui
     [broken] = reply["breaks"]
     assert (broken["step"], broken["from_step"], broken["lost_steps"], round(broken["node_hours"], 3)) == (6, 4, 2, 0.061)
     assert reply["cost"]["total"] == 4.2 and reply["cost"]["lost"] == 2.2 and reply["cost"]["currency"] == "EUR"
-    assert reply["checkpoint"] == {"step": 4, "steps_since": 3, "seconds_since": 30}
+    assert "checkpoint" not in reply, "no line says that one was written"
 
 
 @pytest.mark.parametrize("name, regex, bucket", [
@@ -497,3 +497,13 @@ def test_what_comes_behind_the_line_of_a_checkpoint_while_the_job_runs(quick, mi
     behind = reply["as_of_ms"] / 1000 - saved_s
     book = collections.Counter(productive=600, checkpoint=25) + collections.Counter({bucket: behind})
     assert seconds(reply) == pytest.approx(book, abs=0.01)
+
+
+def test_no_checkpoint_is_told_of_that_nobody_told_of(quick):
+    """That steps go back says that something was saved, and not where."""
+    for first, end, at in ((0, 60, 1.79e9), (40, 80, 1.79e9 + 700)):
+        rows = [{"metric": "loss", "step": step, "value": 2.5, "ts_ms": int(at + 10 * (step - first)) * 1000} for step in range(first, end)]
+        assert quick.post("/api/v1/points?job=untold", "".join(json.dumps(row) + "\n" for row in rows), content_type="application/x-ndjson").status == 200
+    (broken,) = wait_until(lambda: goodput(quick, "untold")["breaks"], what="the break")
+    assert broken["lost_steps"] == 20
+    assert quick.get("/api/v1/jobs/untold/checkpoints").body["checkpoints"] == [] and "checkpoint" not in goodput(quick, "untold")

@@ -83,3 +83,21 @@ def test_all_rows_as_lines_of_json(jobs):
     assert rows[-1]["HyperParameters"] == {"lr": "0e-4", "note": "x" * 1000}
     reply = jobs.get("/api/v1/jobs?format=csv&q=name=job-02&fields=hp.lr,tag.team,ResourceConfig.VolumeSizeInGB,lines")
     assert reply.raw.decode().splitlines()[1] == '2e-4,"odd ""%/é",,0'
+
+
+def test_a_metric_that_was_never_a_number_has_no_smallest_value(server):
+    rows = [{"metric": "eval_loss", "step": step, "value": "NaN"} for step in range(3)] + [{"metric": "loss", "step": 1, "value": 2.5}]
+    assert server.post("/api/v1/points?job=bad", "".join(json.dumps(row) + "\n" for row in rows), content_type="application/x-ndjson").status == 200
+    fields = "loss.min,eval_loss.min,eval_loss.max,eval_loss.mean,eval_loss.last,eval_loss.count"
+    wanted = {"loss.min": 2.5, "eval_loss.last": "NaN", "eval_loss.count": 3}
+    wait_until(lambda: server.get(f"/api/v1/jobs?q=name=bad&fields={fields}").body["jobs"][0]["fields"] == wanted, what="its figures")
+    assert server.get(f"/api/v1/jobs?q=name=bad&fields={fields}&format=csv").raw.decode().splitlines()[1] == "2.5,,,,NaN,3"
+
+
+def test_a_row_has_the_metric_by_whose_steps_the_job_goes(server):
+    rows = [{"metric": "a", "step": 0, "value": 1}, {"metric": "grad_norm", "step": 7, "value": 1}, {"metric": "score", "step": 100, "value": 1}, {"metric": "z", "step": 3, "value": 1}]
+    assert server.post("/api/v1/points?job=unled", "".join(json.dumps(row) + "\n" for row in rows), content_type="application/x-ndjson").status == 200
+    wait_until(lambda: len(server.get("/api/v1/jobs?q=name=unled").body["jobs"][0]["metrics"]) == 4, what="the summaries")
+    (row,) = server.get("/api/v1/jobs?q=name=unled&fields=step").body["jobs"]
+    assert row["fields"] == {"step": 100}
+    assert {one["metric"]: one["last_step"] for one in row["metrics"]} == {"grad_norm": 7, "score": 100}

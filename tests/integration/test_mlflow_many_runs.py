@@ -39,6 +39,8 @@ def searched(tmp_path_factory):
     ("run_name IN ('run 0', 'run 3')", "30"),
     ("attributes.run_name NOT IN ('run 0', 'run 3')", "21"),
     ("user_id = 'ann'", "10"),
+    ("attributes.artifact_uri LIKE '%artifacts%'", "3210"),
+    ("artifact_uri = 's3://nowhere'", ""),
     (f"attributes.start_time >= {T0 + 2}", "32"),
     ("end_time > 0", "3"),
     ("metrics.loss IS NULL", "0"),

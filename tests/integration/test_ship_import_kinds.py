@@ -108,11 +108,70 @@ def test_a_damaged_event_file_without_any_point_makes_no_job(server, ship, tmp_p
 
 
 def test_runs_of_two_folders_are_not_one_stream(ship, tmp_path):
-    for name in ("train", "validation"):
+    for name in ("lr1", "lr2"):
         (tmp_path / "exp" / name).mkdir(parents=True)
         (tmp_path / "exp" / name / "events").write_bytes(VERSION)
     result = ship.run("--import", f"{tmp_path}/(?<job>exp)/.+")
     assert result.returncode == 2 and b"are both stream 'algo-1' of job 'exp'" in result.stderr
+
+
+def write_split(folder, name, points):
+    """As Keras does: the same tag in a folder of the training and in one of the evaluations."""
+    (folder / name).mkdir(parents=True)
+    (folder / name / "events.out.tfevents.1").write_bytes(VERSION + b"".join(event(step, 1.7e9 + step, simple("loss", value)) for step, value in points))
+
+
+def make_split_run(folder):
+    write_split(folder, "train", [(step, 4 / (step + 1)) for step in range(60)])
+    write_split(folder, "validation", [(step, 5 / (step + 1)) for step in range(9, 60, 10)])
+
+
+@pytest.mark.parametrize("pattern, streams", [("(?<job>exp)/(?<stream>train|validation)/.*", ("train", "validation")), ("(?<job>exp)/.+", ("algo-1", "algo-1"))],
+                         ids=["a-stream-a-folder", "any"])
+def test_the_losses_of_train_and_validation_are_two_metrics(server, ship, tmp_path, pattern, streams):
+    make_split_run(tmp_path / "exp")
+    for _ in range(2):
+        result = ship.run("--import", f"{tmp_path}/{pattern}")
+        assert result.returncode == 0, result.stderr
+        wait_until(lambda: counts(server, "exp") == {(streams[0], "loss"): 60, (streams[1], "validation/loss"): 6}, what="both losses")
+    wanted = {"loss.count": 60, "loss.best": pytest.approx(4 / 60), "eval_loss.count": 6, "eval_loss.best": pytest.approx(5 / 60)}
+    wait_until(lambda: server.get(f"/api/v1/jobs?q=name=exp&fields={','.join(wanted)}").body["jobs"][0]["fields"] == wanted, what="the roles of both")
+
+
+def test_the_losses_of_train_and_validation_are_two_metrics_as_they_come(server, follow, tmp_path):
+    make_split_run(tmp_path / "exp")
+    follow("followed", tmp_path / "*" / "*" / "*")
+    wait_until(lambda: counts(server, "followed") == {("exp/train", "loss"): 60, ("exp/validation", "validation/loss"): 6}, what="both losses")
+
+
+def test_what_a_restart_made_again_counts_once_in_all_its_metrics(server, ship, tmp_path):
+    """Killed at 52, again from 40, killed at 85, again from 75: each metric comes behind the loss, whose steps tell it."""
+    parts, at = [range(53), range(40, 86), range(75, 100)], 1.7e9
+    for folder, tags, every in (("train", ("loss", "lr"), 1), ("validation", ("loss",), 10)):
+        written, seconds = VERSION, at
+        for number, part in enumerate(parts):
+            seconds += 100
+            for step in part:
+                seconds += 1
+                if step % every == every - 1:
+                    written += event(step, seconds, *(simple(tag, step + number / 8) for tag in tags))
+        (tmp_path / "exp" / folder).mkdir(parents=True)
+        (tmp_path / "exp" / folder / "events.out.tfevents.1").write_bytes(written)
+    assert ship.run("--import", f"{tmp_path}/(?<job>exp)/.+").returncode == 0
+    last_lr = sum(step + (0 if step < 40 else 1 if step < 75 else 2) / 8 for step in range(100)) / 100
+    wait_until(lambda: counts(server, "exp") == {("algo-1", "loss"): 100, ("algo-1", "lr"): 100, ("algo-1", "validation/loss"): 10}, what="what counts")
+    assert server.series("exp", "lr")["mean"] == pytest.approx(last_lr)
+    for attempt, part in enumerate(parts, 1):
+        for metric, steps in (("lr", part), ("validation/loss", [step for step in part if step % 10 == 9])):
+            assert server.points("exp", metric, attempts=attempt, buckets=1000)["columns"]["x"] == list(steps), (metric, attempt)
+
+
+def test_a_run_that_is_called_test_is_trained(server, ship, follow, tmp_path):
+    write_split(tmp_path, "test", [(1, 2), (2, 1)])
+    assert ship.run("--import", f"{tmp_path}/(?<job>[^/]+)/.+").returncode == 0
+    follow("smoke", tmp_path / "test" / "*")
+    wait_until(lambda: counts(server, "test") == {("algo-1", "loss"): 2}, what="the import")
+    wait_until(lambda: counts(server, "smoke") == {("test", "loss"): 2}, what="what is followed")
 
 
 def test_files_that_are_followed_are_known_by_what_they_hold(server, follow, tmp_path):

@@ -221,6 +221,22 @@ def test_a_database_of_runs_is_here_as_it_was(server, ship, tmp_path):
     assert counted(ship.run("--import-mlflow", f"sqlite:///{tmp_path}/mlflow.db")) == (0, 100)
 
 
+LARGEST = 1.7976931348623157e308
+
+
+def test_infinities_of_a_database_are_here_as_such(server, ship, tmp_path):
+    """MLflow's databases hold them as the largest finite number."""
+    values = [1.0, LARGEST, -LARGEST, 1.7e308, 2.0]
+    with sqlite3.connect(tmp_path / "mlflow.db") as made:
+        made.executescript(SCHEMA)
+        made.execute("INSERT INTO experiments VALUES (1, 'exp', 'active')")
+        made.execute("INSERT INTO runs VALUES (?, 'one', 'ada', 'FINISHED', 1700000000000, 1700000100000, 'active', 's3://b/a', 1)", ("a" * 32,))
+        made.executemany("INSERT INTO metrics VALUES ('loss', ?, ?, ?, ?, 0)", [(value, 1700000000001 + step, "a" * 32, step) for step, value in enumerate(values, 1)])
+    for new, there in ((5, 0), (0, 5)):
+        assert counted(ship.run("--import-mlflow", str(tmp_path / "mlflow.db"))) == (new, there)
+    assert [value for _, value, _ in mlflowclient.history(server, "a" * 32, "loss")] == [1.0, "Infinity", "-Infinity", 1.7e308, 2.0]
+
+
 @pytest.mark.skipif(not os.environ.get("SM_LONG") or not SQL.is_dir(), reason="needs SM_LONG and .cache/mlflow-sql (tests/clients/mlflow-sql.txt)")
 def test_a_database_that_mlflow_made_is_here_as_it_was(server, ship, tmp_path):
     place = f"sqlite:///{tmp_path}/mlflow.db"

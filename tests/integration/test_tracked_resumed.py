@@ -245,3 +245,22 @@ def test_a_killed_run_of_wandb_begins_anew_with_its_next_process(server):
     row = wait_until(lambda: (row := read(server, "p/dead"))["TrainingJobStatus"] == "Completed" and row, what="its end")
     ran = 109 + row["TrainingEndTime"] - (began_s + 1000)
     wait_until(lambda: abs(sums(server, "p/dead")[0] - ran) <= 1, what=f"{ran} s, not {sums(server, 'p/dead')}")
+
+
+def test_a_killed_run_that_goes_on_with_its_next_step_is_a_break(server):
+    """Nothing is made again, so its steps tell nothing of it."""
+    began_s = int(time.time()) - 3600
+    make_wandb_run(server, "dead")
+    make_wandb_run(server, "dead", config=meta(began_s))
+    send(server, 0, began_s, 100)
+    make_wandb_run(server, "dead", config=meta(began_s + 1000))
+    send(server, 100, began_s + 1001, 100, complete=True, exitcode=0)
+    wait_until(lambda: read(server, "p/dead")["TrainingJobStatus"] == "Completed", what="its end")
+    (broken,) = wait_until(lambda: server.get("/api/v1/jobs/p%2Fdead/goodput").body["breaks"], what="the break")
+    assert (broken["cause"], broken["step"], broken["lost_steps"]) == ("process gone", 99, 0)
+    (cause,) = server.get("/api/v1/jobs/p%2Fdead/goodput").body["causes"]
+    assert (cause["cause"], cause["count"]) == ("process gone", 1)
+    (restart,) = server.get("/api/v1/jobs/p%2Fdead/continuity").body["restarts"]
+    assert (restart["first_step"], restart["known_from"]) == (100, "status"), restart
+    buckets = server.get("/api/v1/jobs/p%2Fdead/goodput").body["buckets"]
+    assert buckets["idle"]["seconds"] == pytest.approx(901, abs=3) and buckets["redone"]["seconds"] == 0

@@ -7,6 +7,11 @@ test("a curve fills its box", () => {
   expect(sparkShape(columns([4, 3, 2]), 103, 23).line).toBe("M1.5 1.5L51.5 11.5L101.5 21.5");
 });
 
+test("the largest numbers there are have a curve as others do", () => {
+  const most = Number.MAX_VALUE;
+  expect(sparkShape(columns([most, 0, -most]), 103, 23).line).toBe("M1.5 1.5L51.5 11.5L101.5 21.5");
+});
+
 test("one point is a dash in the middle, none is nothing", () => {
   expect(sparkShape(columns([2.5]), 100, 20).line).toBe("M50.0 10.0h3");
   expect(sparkShape(columns([]), 100, 20)).toEqual({ line: "", band: "", marks: [] });

@@ -293,12 +293,22 @@ static void write_aggregate(
 	write_ranked(s, row, aggregate, w);
 }
 
+/* A metric that was never a number has no smallest one. */
+static bool has_value(const struct summary *summary, unsigned aggregate)
+{
+	bool is_of_finite = aggregate == AGGREGATE_MIN || aggregate == AGGREGATE_MAX || aggregate == AGGREGATE_MEAN;
+
+	return !is_of_finite || summary_has_finite(summary);
+}
+
 static void write_figure(const struct sources *s, const struct job_field *field, struct json_writer *w)
 {
 	for (size_t i = 0; i < s->summary_count; i++) {
 		const struct summary_row *row = &s->summaries[i];
 		if (field->role != ROLE_OTHER ? row->main_role != field->role : !span_equal(row->metric, field->key))
 			continue;
+		if (!has_value(&row->summary, field->aggregate))
+			return;
 		json_key_span(w, field->name);
 		write_aggregate(s, row, field->aggregate, w);
 		return;
@@ -369,29 +379,12 @@ static void put_i64(struct json_writer *w, const struct job_field *field, int64_
 	json_i64(w, value);
 }
 
-/* By the axis of its loss, else of its eval loss: what another metric counts may be tokens. Without, the furthest of any but a benchmark's. */
-static int64_t step_of(const struct sources *s)
-{
-	static const enum role leads[] = {ROLE_LOSS, ROLE_EVAL_LOSS};
-	int64_t step = -1;
-
-	for (size_t i = 0; i < sizeof leads / sizeof *leads; i++)
-		for (size_t j = 0; j < s->summary_count; j++)
-			if (s->summaries[j].main_role == leads[i] && s->summaries[j].summary.count)
-				return s->summaries[j].summary.last_step;
-	for (size_t i = 0; i < s->summary_count; i++)
-		if (s->summaries[i].summary.count && s->summaries[i].summary.last_step > step &&
-			s->summaries[i].role != ROLE_BENCHMARK)
-			step = s->summaries[i].summary.last_step;
-	return step;
-}
-
 static void write_step(const struct sources *s, const struct job_field *field, struct json_writer *w)
 {
-	int64_t step = step_of(s);
+	const struct summary_row *row = pipeline_find_step(s->summaries, s->summary_count);
 
-	if (step >= 0)
-		put_i64(w, field, step);
+	if (row && row->summary.last_step >= 0)
+		put_i64(w, field, row->summary.last_step);
 }
 
 /* Of a job that nobody ended, but whose time is over. */

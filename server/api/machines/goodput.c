@@ -215,14 +215,13 @@ static enum status write_causes(
 	return OK;
 }
 
+/* That the log or a person tells of. Where a restart went on from is a guess if neither does. */
 static void write_checkpoint(struct json_writer *w, const struct job_goodput *job)
 {
 	const struct goodput_facts *facts = &job->facts.facts;
 	const struct goodput *derived = &job->derived;
 	int64_t step = -1;
 
-	for (size_t i = 0; i < derived->break_count; i++)
-		step = derived->breaks[i].from_step >= 0 ? derived->breaks[i].from_step : step;
 	for (size_t i = 0; i < facts->mark_count; i++)
 		if (facts->marks[i].bucket == GOODPUT_CHECKPOINT && facts->marks[i].step >= 0)
 			step = facts->marks[i].step;

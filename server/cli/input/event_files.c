@@ -10,13 +10,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 256 << 10, MAX_BYTES = TF_EVENTS_MAX_RECORD_BYTES + 2 * READ_BYTES };
+enum { READ_BYTES = 256 << 10, MAX_BYTES = TF_EVENTS_MAX_RECORD_BYTES + 2 * READ_BYTES, MAX_SPLIT_BYTES = 16 };
 
 struct event_file {
 	char *path;
 	int fd;
 	uint64_t at; /* of the first record that is not taken */
 	size_t run;
+	const char *split; /* of the words below; NULL: none */
 	int64_t assumed_ms;
 	bool is_broken, has_told;
 };
@@ -26,7 +27,7 @@ struct event_files {
 	struct point_spool *points;
 	struct event_file *files;
 	size_t count, cap;
-	struct buf bytes, text;
+	struct buf bytes, text, name;
 	const struct event_file *reading; /* whose points come */
 };
 
@@ -40,6 +41,7 @@ enum status event_files_new(
 	events->program = program;
 	events->points = points;
 	events->bytes = BUF_INIT(MAX_BYTES);
+	events->name = BUF_INIT(TF_EVENTS_MAX_RECORD_BYTES + MAX_SPLIT_BYTES);
 	events->text = BUF_INIT(8 * TF_EVENTS_MAX_RECORD_BYTES);
 	*out = events;
 	return OK;
@@ -56,12 +58,45 @@ void event_files_free(struct event_files *events)
 	mem_free(events->files);
 	buf_done(&events->bytes);
 	buf_done(&events->text);
+	buf_done(&events->name);
 	mem_free(events);
 }
 
-enum status event_files_add(
-	struct event_files *events, const char *path, unsigned stream, int64_t assumed_ms, struct error *err)
+static struct span last_of(struct span folder)
 {
+	size_t at = folder.len;
+
+	while (at && folder.ptr[at - 1] != '/')
+		at--;
+	return span_skip(folder, at);
+}
+
+/* Keras writes train and validation, TensorFlow's estimators eval, others val and test. */
+static const char *const evaluations[] = {"val", "valid", "validation", "eval", "evaluation", "test"};
+
+static const char *split_of(struct span folder)
+{
+	struct span last = last_of(folder);
+
+	for (size_t i = 0; i < sizeof evaluations / sizeof *evaluations; i++)
+		if (span_equal(last, span_from(evaluations[i])))
+			return evaluations[i];
+	return NULL;
+}
+
+struct span event_files_run_of(struct span folder)
+{
+	struct span last = last_of(folder);
+	bool is_split = split_of(folder) || span_equal(last, SPAN("train")) || span_equal(last, SPAN("training"));
+	size_t len = is_split ? folder.len - last.len : folder.len;
+
+	return span_of(folder.ptr, is_split && len ? len - 1 : len);
+}
+
+enum status event_files_add(
+	struct event_files *events, const struct event_source *source, unsigned stream, struct error *err)
+{
+	const char *path = source->path;
 	size_t run;
 
 	TRY(point_spool_open(events->points, stream, &run, err));
@@ -75,16 +110,32 @@ enum status event_files_add(
 			close(fd);
 		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
 	}
-	events->files[events->count++] =
-		(struct event_file){.path = kept, .fd = fd, .run = run, .assumed_ms = assumed_ms};
+	events->files[events->count++] = (struct event_file){.path = kept,
+		.fd = fd,
+		.run = run,
+		.split = split_of(source->folder),
+		.assumed_ms = source->assumed_ms};
 	return OK;
+}
+
+/* loss in the folder validation is another metric than the training's. */
+static struct span metric_of(struct event_files *events, struct span tag)
+{
+	const char *split = events->reading->split;
+
+	if (!split)
+		return tag;
+	buf_reset(&events->name);
+	buf_printf(&events->name, "%s/", split);
+	buf_append_span(&events->name, tag);
+	return events->name.failure == OK ? buf_span(&events->name) : tag;
 }
 
 static void take_scalar(void *context, const struct tf_scalar *scalar)
 {
 	struct event_files *events = context;
 	int64_t ts_ms = scalar->ts_ms ? scalar->ts_ms : events->reading->assumed_ms;
-	struct spool_point point = {.metric = scalar->tag,
+	struct spool_point point = {.metric = metric_of(events, scalar->tag),
 		.step = scalar->step,
 		.ts_ms = ts_ms,
 		.is_time_assumed = !scalar->ts_ms,

@@ -115,12 +115,18 @@ static bool is_name_taken(const struct watch *watch, const char *name)
 }
 
 /* The folder of an event file as far as the glob leaves it open: of runs/STAR/events.out.tfevents.STAR the first STAR. */
-static void name_run(const char *pattern, const char *path, char out[ROTATION_MAX_PATH_BYTES])
+static struct span folder_within(const char *pattern, const char *path)
 {
 	const char *within = name_within(pattern, path), *slash = strrchr(within, '/');
 
-	snprintf(out, ROTATION_MAX_PATH_BYTES, "%.*s", slash ? (int)(slash - within) : 0, within);
-	slash = strrchr(path, '/');
+	return span_of(within, slash ? (size_t)(slash - within) : 0);
+}
+
+static void name_run(const char *pattern, const char *path, char out[ROTATION_MAX_PATH_BYTES])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(out, ROTATION_MAX_PATH_BYTES, "%.*s", SPAN_ARGS(folder_within(pattern, path)));
 	if (!out[0] && slash) { /* the glob leaves open the file's name alone */
 		const char *start = slash;
 		while (start > path && start[-1] != '/')
@@ -398,10 +404,11 @@ static enum status add_table(struct watch *watch, const struct table_part *part,
 	return table_files_add(watch->tables, part, stream, err);
 }
 
-static enum status add_events(
-	struct watch *watch, const char *pattern, const char *path, const char *named, struct error *err)
+/* index: of its pattern. */
+static enum status add_events(struct watch *watch, size_t index, const char *path, struct error *err)
 {
 	const struct watch_options *options = &watch->options;
+	const char *pattern = options->patterns[index], *named = options->names ? options->names[index] : NULL;
 	char name[ROTATION_MAX_PATH_BYTES];
 	unsigned stream;
 
@@ -413,7 +420,10 @@ static enum status add_events(
 		return error_no_memory(err);
 	name_run(pattern, path, name);
 	TRY(find_run_stream(watch, named ? named : name, &stream, err));
-	TRY(event_files_add(watch->events, path, stream, options->untimed_ms, err));
+	struct event_source source = {.path = path,
+		.folder = named ? options->folders[index] : folder_within(pattern, path),
+		.assumed_ms = options->untimed_ms};
+	TRY(event_files_add(watch->events, &source, stream, err));
 	watch->event_paths[watch->event_count] = mem_copy_string(path);
 	if (!watch->event_paths[watch->event_count])
 		return error_no_memory(err);
@@ -442,9 +452,10 @@ static enum status refuse_file(
 	return OK;
 }
 
-static enum status add_file(
-	struct watch *watch, const char *pattern, const char *path, const char *named, struct error *err)
+static enum status add_file(struct watch *watch, size_t index, const char *path, struct error *err)
 {
+	const char *pattern = watch->options.patterns[index];
+	const char *named = watch->options.names ? watch->options.names[index] : NULL;
 	struct file *file = NULL;
 	unsigned stream;
 
@@ -464,7 +475,7 @@ static enum status add_file(
 	if (file_kind_refusal(kind))
 		return refuse_file(watch, pattern, path, kind, err);
 	if (kind == FILE_OF_EVENTS)
-		return add_events(watch, pattern, path, named, err);
+		return add_events(watch, index, path, err);
 	TRY(add_stream(watch, pattern, path, named, &stream, err));
 	if (watch->options.ledger)
 		TRY(open_known(watch, path, stream, &file, err));
@@ -484,14 +495,14 @@ static enum status add_pattern(struct watch *watch, size_t index, struct error *
 	if (watch->options.tables && watch->options.tables[index])
 		return add_table(watch, watch->options.tables[index], named, err);
 	if (named || !has_wildcard(pattern) || access(pattern, F_OK) == 0)
-		return add_file(watch, pattern, pattern, named, err);
+		return add_file(watch, index, pattern, err);
 	int result = glob(pattern, 0, NULL, &found);
 	if (result == GLOB_NOMATCH)
 		return watch->options.follows ? OK : error_set(err, ERR_INVALID, "no file is called '%s'", pattern);
 	if (result != 0)
 		return error_set(err, ERR_INVALID, "cannot look for '%s': %s", pattern, strerror(errno));
 	for (size_t i = 0; i < found.gl_pathc && status == OK; i++)
-		status = add_file(watch, pattern, found.gl_pathv[i], NULL, err);
+		status = add_file(watch, index, found.gl_pathv[i], err);
 	globfree(&found);
 	return status;
 }

@@ -21,6 +21,7 @@ struct watch_options {
 	const char *const *patterns;
 	size_t count;
 	const char *const *names; /* streams of the patterns, which are then plain paths; NULL: see file_tail.c */
+	const struct span *folders; /* with names: as event_source has them */
 	const struct table_part *const *tables; /* as patterns: which of them are tables of runs; NULL: none is */
 	int64_t past_ms; /* not 0: old logs; told is the first time that a file's lines show, at most this */
 	int64_t untimed_ms; /* of what shows no time, where past_ms is not 0 */

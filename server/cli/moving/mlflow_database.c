@@ -124,7 +124,8 @@ static enum status database_points(void *state, const struct mlflow_past_run *ru
 			return OK;
 		const struct mlflow_point point = {.ts_ms = sqlite3_column_int64(row, 0),
 			.step = sqlite3_column_int64(row, 1),
-			.value = sqlite3_column_int(row, 3) ? (double)NAN : sqlite3_column_double(row, 2)};
+			.value = sqlite3_column_int(row, 3) ? (double)NAN
+							    : mlflow_stored_value(sqlite3_column_double(row, 2))};
 		TRY(take(context, &point, err));
 	}
 }

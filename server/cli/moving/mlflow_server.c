@@ -170,12 +170,28 @@ static enum status server_next(void *state, struct mlflow_past_run *out, bool *i
 	return out->id.len ? OK : error_set(err, ERR_INVALID, "the server's answer has a run without an id");
 }
 
+struct taking {
+	mlflow_take_point *take;
+	void *context;
+};
+
+static enum status take_stored(void *context, const struct mlflow_point *point, struct error *err)
+{
+	const struct taking *taking = context;
+	struct mlflow_point stored = *point;
+
+	stored.value = mlflow_stored_value(point->value);
+	return taking->take(taking->context, &stored, err);
+}
+
 static enum status server_points(void *state, const struct mlflow_past_run *run, const struct mlflow_pair *metric,
 	mlflow_take_point *take, void *context, struct error *err)
 {
 	struct server *server = state;
 
-	return mlflow_talk_history(&server->talk, run->id, metric->key, take, context, err);
+	struct taking taking = {take, context};
+
+	return mlflow_talk_history(&server->talk, run->id, metric->key, take_stored, &taking, err);
 }
 
 static void server_free(void *state)

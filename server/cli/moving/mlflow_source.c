@@ -1,5 +1,8 @@
 #include "cli/moving/mlflow_source.h"
 
+#include <float.h>
+#include <math.h>
+
 void mlflow_past_run_done(struct mlflow_past_run *run)
 {
 	mem_free(run->params.items);
@@ -31,4 +34,9 @@ const struct mlflow_pair *mlflow_pairs_find(const struct mlflow_pairs *pairs, co
 		if (span_equal(pairs->items[i].key, span_from(key)))
 			return &pairs->items[i];
 	return NULL;
+}
+
+double mlflow_stored_value(double value)
+{
+	return fabs(value) == DBL_MAX ? copysign((double)INFINITY, value) : value;
 }

@@ -39,6 +39,8 @@ struct mlflow_point {
 	int64_t ts_ms, step;
 	double value;
 };
+/* MLflow's databases hold an infinity as the largest finite number, and its server answers with that. */
+double mlflow_stored_value(double value);
 typedef enum status mlflow_take_point(void *context, const struct mlflow_point *point, struct error *err);
 
 struct mlflow_source_kind {

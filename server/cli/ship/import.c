@@ -47,6 +47,7 @@ struct session {
 	struct settings metrics;
 	size_t own_tags;
 	const char **streams, **hosts, **paths, **names;
+	struct span *folders;
 	struct table_part *parts; /* with the times that are assumed for them */
 	const struct table_part **tables;
 	bool *is_points; /* of the streams */
@@ -65,6 +66,7 @@ static void session_done(struct session *session)
 	mem_free(session->is_points);
 	mem_free(session->paths);
 	mem_free(session->names);
+	mem_free(session->folders);
 	mem_free(session->parts);
 	mem_free(session->tables);
 }
@@ -184,10 +186,11 @@ static enum status make_room(struct session *session, const struct import *impor
 	session->is_points = mem_zeroed(WATCH_MAX_FILES * sizeof *session->is_points);
 	session->paths = mem_zeroed(count * sizeof *session->paths);
 	session->names = mem_zeroed(count * sizeof *session->names);
+	session->folders = mem_zeroed(count * sizeof *session->folders);
 	session->parts = mem_zeroed(count * sizeof *session->parts);
 	session->tables = mem_zeroed(count * sizeof *session->tables);
 	if (!session->spool || !session->streams || !session->hosts || !session->is_points || !session->paths ||
-		!session->names || !session->parts || !session->tables)
+		!session->names || !session->folders || !session->parts || !session->tables)
 		return error_no_memory(err);
 	return OK;
 }
@@ -204,6 +207,7 @@ static enum status start_session(struct import *import, struct session *session,
 		tell_assumed(import, &files[i], moment_ms);
 		session->paths[i] = files[i].path;
 		session->names[i] = files[i].stream;
+		session->folders[i] = files[i].folder;
 		if (files[i].part) {
 			session->parts[i] = *files[i].part;
 			session->parts[i].written_ms = moment_ms;
@@ -215,6 +219,7 @@ static enum status start_session(struct import *import, struct session *session,
 		.patterns = session->paths,
 		.count = count,
 		.names = session->names,
+		.folders = session->folders,
 		.tables = session->tables,
 		.past_ms = clock_wall_ms() - PAST_MS,
 		.untimed_ms = moment_ms,

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/text/regex.h"
+#include "cli/input/event_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -142,6 +143,15 @@ static enum status add_table(struct walk *walk, const struct import_file *file, 
 	return OK;
 }
 
+/* Below what names the job: of runs/(?<job>[^/]+)/.+ the folders within a run. */
+static struct span folder_below_job(const struct walk *walk, const char *path, const struct span *groups)
+{
+	const struct span *job = walk->job_group >= 0 ? &groups[walk->job_group] : NULL;
+	const char *start = job && job->len ? strchr(job->ptr + job->len, '/') : path + walk->folder_bytes - 1;
+
+	return start ? span_of(start, (size_t)(strrchr(start, '/') - start)) : (struct span){0};
+}
+
 static enum status add_file(struct walk *walk, const char *path, const struct stat *info, struct error *err)
 {
 	struct import_list *list = walk->list;
@@ -165,6 +175,9 @@ static enum status add_file(struct walk *walk, const char *path, const struct st
 	bool is_table = false;
 	if (!file.path || !file.stream)
 		return error_no_memory(err);
+	struct span folder = folder_below_job(walk, path, groups);
+	if (folder.len)
+		file.folder = span_of(file.path + (folder.ptr - path), folder.len);
 	if (kind == FILE_OF_LINES)
 		TRY(add_table(walk, &file, &is_table, err));
 	if (is_table)
@@ -228,20 +241,20 @@ static int compare_turns(const void *a, const void *b)
 	return jobs ? jobs : turns ? turns : compare_files(a, b);
 }
 
-static size_t folder_bytes_of(const char *path)
+/* Without what the folder below the job says of the split. */
+static struct span run_of(const struct import_file *file)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(file->path, '/');
+	size_t len = slash ? (size_t)(slash - file->path) : 0;
+	struct span run = event_files_run_of(file->folder);
 
-	return slash ? (size_t)(slash - path) : 0;
+	return span_of(file->path, file->folder.len ? (size_t)(run.ptr + run.len - file->path) : len);
 }
 
-/* Event files of one folder are one run, as TensorBoard has it. */
+/* Event files of one folder are one run, as TensorBoard has it; those of its training and of its evaluations are, too. */
 static bool are_one_run(const struct import_file *one, const struct import_file *other)
 {
-	size_t len = folder_bytes_of(one->path);
-
-	return one->kind == FILE_OF_EVENTS && other->kind == FILE_OF_EVENTS && len == folder_bytes_of(other->path) &&
-	       memcmp(one->path, other->path, len) == 0;
+	return one->kind == FILE_OF_EVENTS && other->kind == FILE_OF_EVENTS && span_equal(run_of(one), run_of(other));
 }
 
 /* Charts of one run are its metrics; but the same metric twice would be one series with each point twice. */

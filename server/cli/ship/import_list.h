@@ -14,6 +14,7 @@
 
 struct import_file {
 	const char *path, *job, *stream, *host; /* host: NULL where the pattern has none */
+	struct span folder; /* of the path, below what names the job; may be empty */
 	uint64_t bytes;
 	int64_t written_ms;
 	enum file_kind kind; /* of lines, of TensorBoard's events, or a table of runs */

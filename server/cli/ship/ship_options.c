@@ -20,7 +20,7 @@ static const struct option_spec specs[] = {
 		.value_name = "NAME",
 		.help = "Name of the stream of lines. Else from SM_CURRENT_HOST, or algo-N by SLURM_NODEID, "
 			"JOB_COMPLETION_INDEX, RANK, OMPI_COMM_WORLD_RANK or PMI_RANK. Several FILEs, or those that a glob finds, are "
-			"streams of their own names; TensorBoard's event files are points, and their folder is the stream."},
+			"streams of their own names; TensorBoard's event files are points, and their folder is the stream, and validation/ or the like stands before its metrics."},
 	{.name = "host",
 		.kind = OPTION_TEXT,
 		.value_name = "NAME",

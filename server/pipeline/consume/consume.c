@@ -223,18 +223,25 @@ static enum status let_go_before(struct pipeline *pipeline, struct stream_state 
 	return is_any ? held_release(pipeline, stream, false, err) : OK;
 }
 
+void consume_discount(const struct stream_state *stream, struct series_state *series, const struct point *point,
+	const struct summary *before)
+{
+	const int64_t *starts;
+	size_t count = extractor_attempt_starts(stream->extractor, &starts);
+
+	if (point_is_superseded(point, starts, count))
+		series->summary = *before;
+}
+
 /* Of an attempt that is over: it is kept, and nothing is looked for in it any more. */
 static enum status consume_point_of_before(
 	struct stream_state *stream, struct series_state *series, const struct point *point, struct error *err)
 {
-	uint64_t ordinal;
-	const int64_t *starts;
-	size_t count = extractor_attempt_starts(stream->extractor, &starts);
 	struct summary before = series->summary;
+	uint64_t ordinal;
 
 	TRY(keep_point(series, point, &ordinal, err));
-	if (point_is_superseded(point, starts, count))
-		series->summary = before;
+	consume_discount(stream, series, point, &before);
 	return OK;
 }
 

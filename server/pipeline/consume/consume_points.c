@@ -58,8 +58,10 @@ static enum status consume_value(struct pipeline *pipeline, struct stream_state 
 		.attempt = extractor_attempt_of_sent(stream->extractor, sent->ts_ms[at])};
 
 	bool is_alone = isfinite(value) && is_between(stream, series, sent, at); /* a NaN is one in either */
+	struct summary before = series->summary;
 	series->says_steps |= step_is_said(sent->steps[at]);
 	TRY((is_alone ? consume_point_between : consume_point)(pipeline, stream, series, &point, arrival_ms, err));
+	consume_discount(stream, series, &point, &before); /* the series that leads may have come before it */
 	consume_time(stream, point.ts_ms);
 	life_signs_see(stream, point.ts_ms);
 	if (!stream->said)

@@ -137,22 +137,37 @@ static void write_heard(const struct pipeline *pipeline, const struct job_row *r
 		json_put_i64(w, "silent_since_ms", silent_ms);
 }
 
-/* All, or those that answer for a role; of a job that has none such the first. */
+/* By the axis of its loss, else of its eval loss: what another metric counts may be tokens. Without, the furthest of any but a benchmark's. */
+const struct summary_row *pipeline_find_step(const struct summary_row *rows, size_t count)
+{
+	static const enum role leads[] = {ROLE_LOSS, ROLE_EVAL_LOSS};
+	const struct summary_row *furthest = NULL;
+
+	for (size_t i = 0; i < sizeof leads / sizeof *leads; i++)
+		for (size_t j = 0; j < count; j++)
+			if (rows[j].main_role == leads[i] && rows[j].summary.count)
+				return &rows[j];
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].summary.count && rows[i].role != ROLE_BENCHMARK &&
+			(!furthest || rows[i].summary.last_step > furthest->summary.last_step))
+			furthest = &rows[i];
+	return furthest;
+}
+
+/* All, or those that answer for a role; of a job that has none such the first. And that by whose steps it goes. */
 static void write_metrics(const struct summary_row *rows, size_t count, const struct ranking_row *rankings,
 	size_t ranking_count, bool is_slim, struct json_writer *w)
 {
-	bool has_any = false;
+	const struct summary_row *step = pipeline_find_step(rows, count);
+	bool has_main = false;
 
 	json_key(w, "metrics");
 	json_array(w);
-	for (size_t i = 0; i < count; i++) {
-		if (is_slim && rows[i].main_role == ROLE_OTHER)
-			continue;
-		write_metric(&rows[i], rankings, ranking_count, w);
-		has_any = true;
-	}
-	if (!has_any && count)
-		write_metric(&rows[0], rankings, ranking_count, w);
+	for (size_t i = 0; i < count; i++)
+		has_main |= rows[i].main_role != ROLE_OTHER;
+	for (size_t i = 0; i < count; i++)
+		if (!is_slim || rows[i].main_role != ROLE_OTHER || &rows[i] == step || (!has_main && i == 0))
+			write_metric(&rows[i], rankings, ranking_count, w);
 	json_array_end(w);
 }
 

@@ -15,8 +15,11 @@ struct pipeline;
 enum status pipeline_write_job_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
 
-/* Into an object that is open, for a table: as a row, but of metrics only those that answer for a role (else the first one), and
- * neither settings nor tags. */
+/* Whose last step says how far the job is; NULL: none does. */
+const struct summary_row *pipeline_find_step(const struct summary_row *rows, size_t count);
+
+/* Into an object that is open, for a table: as a row, but of metrics only those that answer for a role (else the first one) and that by
+ * whose steps the job goes, and neither settings nor tags. */
 enum status pipeline_write_slim_row(const struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct json_writer *w, struct error *err) MUST_CHECK;
 

@@ -100,10 +100,11 @@ static enum status read_part(struct pipeline *pipeline, struct store_reader *rea
 	return OK;
 }
 
-/* Whether what lies before the job that another one goes on with is that one's affair: where another team wrote it, nobody says so. */
+/* Whether what lies before the job that another one goes on with is that one's affair: where another team wrote it, nobody says so. A
+ * fork is no restart: its run goes on without it. */
 static bool may_follow(const struct run_link *links, size_t before, size_t at)
 {
-	return before + 1 == at || span_equal(links[before].team, links[at].team);
+	return !links[before + 1].fork_from.len && (before + 1 == at || span_equal(links[before].team, links[at].team));
 }
 
 static int64_t first_step_of_loss(const struct part *part)

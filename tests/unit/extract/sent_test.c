@@ -61,7 +61,7 @@ TEST(steps_that_lead_past_the_old_ones_are_a_restart)
 	check_attempts(&s, 1, 0); /* it may be a sender that is behind */
 	train(&s, 101, 101);
 	check_attempts(&s, 2, 90);
-	CHECK_INT(s.sent.opened_ms, broke_ms + 1000);
+	CHECK_INT(s.attempts.sent_ms[1], broke_ms + 1000);
 	train(&s, 102, 200);
 	check_attempts(&s, 2, 90);
 }
@@ -148,7 +148,7 @@ TEST(a_0_that_may_be_none_waits_for_the_step_behind_it)
 	int64_t ended_ms = s.now_ms;
 	train(&s, 0, 1);
 	check_attempts(&s, 2, 0);
-	CHECK_INT(s.sent.opened_ms, ended_ms + 1000);
+	CHECK_INT(s.attempts.sent_ms[1], ended_ms + 1000);
 	train(&s, 2, 20);
 	check_attempts(&s, 2, 0);
 	s.sent.has_begun = true;
@@ -215,7 +215,7 @@ TEST(the_state_comes_back)
 	s.sent.lines_ms = noon_ms - 3600 * 1000; /* lines had opened one */
 	sent_pack(&s.sent, &bytes);
 	struct unpacker in = unpacker_on(buf_span(&bytes));
-	sent_unpack(&got, &in);
+	sent_unpack(&got, NULL, &in);
 	CHECK_OK(unpacker_end(&in, "state", &err));
 	sent_pack(&got, &again);
 	CHECK_SPAN(buf_span(&again), buf_span(&bytes));

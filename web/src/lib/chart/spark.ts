@@ -18,6 +18,8 @@ export interface SparkShape {
 }
 
 const MARGIN = 1.5;
+/** So that no difference of finite values is infinite. */
+const SCALE = 2 ** -8;
 
 /** One huge value must not flatten all others; it leaves at the top, where it is seen. */
 function rangeOf(values: readonly number[]): [number, number] {
@@ -33,9 +35,8 @@ export function sparkShape(columns: SparkColumns, width: number, height: number)
   const first = x[0] ?? 0;
   const span = (x[x.length - 1] ?? first) - first;
   const left = (i: number): number => MARGIN + (span > 0 ? ((x[i] ?? first) - first) / span : 0.5) * (width - 2 * MARGIN);
-  const lines = last.map(toNumber);
-  const lows = min.map(toNumber);
-  const highs = max.map(toNumber);
+  const read = (value: Num): number => toNumber(value) * SCALE;
+  const [lines, lows, highs] = [last.map(read), min.map(read), max.map(read)];
   const [low, high] = rangeOf([...lows, ...highs].filter(Number.isFinite));
   const top = (value: number): number => {
     const share = high > low ? (Math.min(high, Math.max(low, value)) - low) / (high - low) : 0.5;

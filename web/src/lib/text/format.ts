@@ -48,7 +48,9 @@ function trimZeros(number: number): string {
 }
 
 function shortExponent(number: number): string {
-  const [mantissa = "", exponent = ""] = number.toExponential(3).split("e");
+  // Of three digits in the exponent, so that it is no longer than others.
+  const digits = Math.abs(number) >= 1e100 ? 2 : Math.abs(number) < 1e-99 ? 1 : 3;
+  const [mantissa = "", exponent = ""] = number.toExponential(digits).split("e");
   return `${mantissa.replace(/\.?0+$/, "")}e${exponent.replace("+", "")}`;
 }
 
