@@ -172,11 +172,12 @@ export class CompareStore extends Store {
     for (const { job } of this.charts.slice(0, MOST_NOTED)) void this.loadNotes(job);
   }
 
-  /** Once a job: without them its curve is still there to see. */
+  /** Once a job, and again if they did not come: without them its curve is still there to see. */
   private async loadNotes(job: string): Promise<void> {
     if (this.noted.has(job)) return;
     this.noted.add(job);
     const reply = await this.get<NotesReply>(jobPath(job, "/notes"), { limit: MOST_NOTES }, () => undefined);
+    if (!reply) this.noted.delete(job);
     if (reply && (reply.notes.length > 0 || this.notes.peek().has(job))) this.notes.value = new Map(this.notes.peek()).set(job, reply.notes);
   }
 
