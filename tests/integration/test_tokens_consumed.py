@@ -1,5 +1,6 @@
 """Tokens: how many, of how many, until when and for how much; each figure is worked out here from what the log says."""
 
+import json
 import re
 
 import pytest
@@ -278,3 +279,12 @@ def test_what_a_million_tokens_cost_is_known_along_a_chain(server):
     server.wait_for_extraction()
     costs = [server.get(f"/api/v1/jobs/{job}/goodput").body["cost"] for job in "abc"]
     assert [cost["per_million_tokens"] for cost in costs] == pytest.approx([99 * 0.06 / (100 * 8192 / 1e6)] * 3)
+
+
+@pytest.mark.parametrize("name", ["num_input_tokens_seen", "num_tokens", "total_tokens", "tokens_seen", "consumed_tokens"])
+def test_each_counter_is_read_in_lines_of_no_known_trainer(server, name):
+    """As words and as JSON; in a line without a step it is a setting."""
+    server.send("words", [line(T0 + n * MINUTE_MS, f"step {n} loss: {3 - n * .01:.3f} {name}: {n * 1000}") for n in range(1, 51)])
+    server.send("json", [json.dumps({"step": n, "loss": 3 - n * .01, name: n * 1000}) for n in range(1, 51)])
+    server.send("setting", [f"{name}: 1000000", *(f"step {n} loss: {3 - n * .01:.3f}" for n in range(1, 51))])
+    assert [tokens(server, job)["consumed"] for job in ("words", "json", "setting")] == [50000, 50000, None]
