@@ -57,6 +57,9 @@ struct said_hit {
 };
 enum status store_read_hits_between(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
 	int64_t to_ms, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
+/* All of them, of each stream and machine, not the first of each signature alone; by time, at most `limit`. */
+enum status store_read_every_hit(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
+	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
 /* Of any signature, one that began by then. */
 enum status store_has_hit_until(
 	struct store_reader *reader, int64_t job_id, int64_t to_ms, bool *has, struct error *err) MUST_CHECK;
