@@ -3,6 +3,8 @@
 import datetime
 import time
 
+import pytest
+
 from smserver import wait_until
 
 STREAMS = [f"algo-{number}" for number in range(1, 6)]
@@ -142,3 +144,17 @@ def test_a_restart_that_comes_at_once_hides_no_straggler_before_it(server):
                 for step in range(first, last)], f"rank-{number}")
     row, = wait_until(lambda: [row for row in stragglers(server) if row["state"] == "recovered"], what="what has caught up")
     assert row["stream"] == "rank-4" and 57 <= row["first_step"] <= 65 and 160 < row["last_step"] <= 192  # give or take half a block
+
+
+def test_a_trainer_that_prints_seconds_is_compared_with_those_that_print_ms(server):
+    """verl's line on the first of eight, which is 30 % slower from step 41 on: it is one metric, in two units."""
+    for number in range(8):
+        slow = [1.3 if number == 0 and step > 40 else 1 for step in range(151)]
+        text = "step:{step} - actor/entropy:0.5 - actor/pg_loss:0.02 - timing_s/step:{time:.2f}" if number == 0 else "step {step} step_time={time:.2f}s"
+        server.send("mixed", [f"{stamp(step * 10)} {text.format(step=step, time=noisy(number, step) * slow[step])}" for step in range(1, 151)], f"rank-{number}")
+    row, = wait_until(lambda: stragglers(server), what="the slow one")
+    assert row["stream"] == "rank-0" and row["evidence"]["value"] == pytest.approx(13, rel=0.02) and row["evidence"]["expected"] == pytest.approx(10, rel=0.02)
+    heat = server.get("/api/v1/jobs/mixed/heat?buckets=2").body
+    assert heat["unit"] == "s" and all(value == pytest.approx(10, rel=0.02) for value in heat["median"])
+    away = {row["stream"]: row["away"] for row in heat["rows"]}
+    assert away["rank-0"][-1] == pytest.approx(300, abs=20) and all(abs(value) < 10 for value in away["rank-3"])

@@ -1,6 +1,7 @@
 #include "pipeline/alert/stragglers.h"
 
 #include "base/clock.h"
+#include "extract/derive.h"
 #include "model/incident.h"
 #include "pipeline/alert/each_job.h"
 #include "pipeline/alert/incidents.h"
@@ -37,6 +38,8 @@ enum status stragglers_note(struct stream_state *stream, struct series_state *se
 	if (!mem_grow((void **)&series->paces, series->pace_count, &series->pace_cap, sizeof *series->paces))
 		return error_no_memory(err);
 	stream->has_paces = true;
+	rate /= pace_unit(series->role,
+		span_from(series->unit)); /* one stream's trainer may print s where the others' prints ms */
 	series->paces[series->pace_count++] = (struct pace){point->step, point->ts_ms, ordinal, rate, point->attempt};
 	return OK;
 }
@@ -220,20 +223,32 @@ static enum status hand_over(struct looking *looking, struct pace_metric *metric
 	return status;
 }
 
-/* Rates are what is compared; people know the figures that their log prints. */
-static struct straggler as_printed(const struct straggler *found, enum role role)
+/* Rates are what is compared; people know the figures that their log prints. unit: of the stream that is slow. */
+static struct straggler as_printed(const struct straggler *found, enum role role, double unit)
 {
 	if (role != ROLE_STEP_TIME)
 		return *found;
-	return (struct straggler){.rate = 1 / found->rate,
-		.usual = 1 / found->usual,
-		.spread = found->spread / (found->usual * found->usual), /* of a small one: the slope of 1 / x */
+	return (struct straggler){.rate = 1 / (found->rate * unit),
+		.usual = 1 / (found->usual * unit),
+		.spread = found->spread / (found->usual * found->usual * unit), /* of a small one: the slope of 1 / x */
 		.score = -found->score};
 }
 
-static struct incident open_incident(const struct pace_finding *finding, enum role role)
+static double unit_of(const struct looking *looking, size_t lane)
 {
-	struct straggler found = as_printed(&finding->found, role);
+	struct stream_state *stream = job_stream_at(looking->job, lane);
+	const struct pace_metric *metric = looking->metric;
+
+	pthread_mutex_lock(&stream->mutex);
+	const struct series_state *series = stream_find_series(stream, span_from(metric->name));
+	double unit = series ? pace_unit(series->role, span_from(series->unit)) : 1;
+	pthread_mutex_unlock(&stream->mutex);
+	return unit;
+}
+
+static struct incident open_incident(const struct looking *looking, const struct pace_finding *finding)
+{
+	struct straggler found = as_printed(&finding->found, looking->metric->role, unit_of(looking, finding->lane));
 	const struct pace *pace = &finding->pace;
 
 	return (struct incident){.kind = INCIDENT_STRAGGLER,
@@ -265,7 +280,7 @@ static enum status say(struct looking *looking, struct slow_stream *slow)
 static enum status say_slow(struct looking *looking, const struct pace_finding *finding)
 {
 	struct pace_metric *metric = looking->metric;
-	struct incident incident = open_incident(finding, metric->role);
+	struct incident incident = open_incident(looking, finding);
 
 	TRY(add_slow(metric, finding->lane, &incident, looking->err));
 	return say(looking, &metric->slow[metric->slow_count - 1]);
