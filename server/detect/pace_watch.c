@@ -1,5 +1,7 @@
 #include "detect/pace_watch.h"
 
+#include "detect/blocks.h"
+
 #include <string.h>
 
 enum {
@@ -8,18 +10,30 @@ enum {
 	RUN = 2 /* comparisons in a row that it is slow in */
 };
 
+/* Steps of a later attempt come behind those of the one before, whatever their numbers. */
+struct place {
+	uint32_t attempt;
+	int64_t step;
+};
+
 struct lane {
 	struct pace *waiting; /* oldest first, from `first` */
 	size_t first, count, cap; /* count: with those before `first` */
 	struct pace last; /* as it was compared */
+	int64_t before[2]; /* steps of the figures before it in its attempt, the newest first */
+	uint32_t before_count;
 	bool is_heard; /* has been compared, or waits to be */
 	bool is_silent;
 	uint32_t slow_run;
+	int64_t slow_step; /* where that began */
+	bool is_open; /* an incident */
+	struct place
+		opened; /* what a replay repeats of the time before ends nothing; attempt 0: it is not known, the first that is heard */
 };
 
 /* What was usual at a step. */
 struct tick {
-	int64_t step;
+	struct place at;
 	double usual, spread;
 };
 
@@ -30,10 +44,8 @@ struct pace_watch {
 	size_t tick_count; /* ever; the newest is at tick_count - 1 */
 	double *rates, *scratch; /* room for a figure of each lane */
 	size_t *numbers;
-	uint32_t attempt;
-	bool is_open;
-	size_t slow_lane; /* while open */
-	int64_t open_step; /* what a replay repeats of the time before ends nothing */
+	uint32_t attempt; /* the newest */
+	int64_t attempt_ms; /* its first figure's time */
 };
 
 struct pace_watch *pace_watch_new(void)
@@ -71,21 +83,6 @@ static bool grow_lanes(struct pace_watch *watch, size_t lane)
 	return true;
 }
 
-/* All that is known is of another attempt. An incident stays open until its lane is compared again. */
-static void begin_attempt(struct pace_watch *watch, uint32_t attempt)
-{
-	for (size_t i = 0; i < watch->lane_count; i++) {
-		struct lane *lane = &watch->lanes[i];
-		lane->first = lane->count = 0;
-		lane->is_heard = lane->is_silent = false;
-		lane->slow_run = 0;
-	}
-	watch->tick_count = 0;
-	if (watch->attempt)
-		watch->open_step = INT64_MIN;
-	watch->attempt = attempt;
-}
-
 static void drop_old(struct lane *lane)
 {
 	lane->count -= lane->first;
@@ -93,19 +90,35 @@ static void drop_old(struct lane *lane)
 	lane->first = 0;
 }
 
+/* A stream that came later counts attempts of its own: they are none of the time before. */
+static bool is_of_another_count(const struct pace_watch *watch, const struct pace *pace)
+{
+	return pace->attempt < watch->attempt && pace->ts_ms >= watch->attempt_ms;
+}
+
+static void note_attempt(struct pace_watch *watch, const struct pace *pace)
+{
+	bool is_new = pace->attempt > watch->attempt;
+
+	if (is_new)
+		watch->attempt = pace->attempt;
+	if (is_new || (pace->attempt == watch->attempt && pace->ts_ms < watch->attempt_ms))
+		watch->attempt_ms = pace->ts_ms;
+}
+
 bool pace_watch_add(struct pace_watch *watch, size_t number, const struct pace *pace)
 {
 	if (!grow_lanes(watch, number))
 		return false;
-	if (pace->attempt < watch->attempt)
-		return true;
-	if (pace->attempt > watch->attempt)
-		begin_attempt(watch, pace->attempt);
 	struct lane *lane = &watch->lanes[number];
+	uint32_t newest = lane->first < lane->count ? lane->waiting[lane->count - 1].attempt : lane->last.attempt;
+	if (pace->attempt < newest || is_of_another_count(watch, pace))
+		return true;
 	if (lane->first > LANE_MAX)
 		drop_old(lane);
 	if (!mem_grow((void **)&lane->waiting, lane->count, &lane->cap, sizeof *lane->waiting))
 		return false;
+	note_attempt(watch, pace);
 	lane->waiting[lane->count++] = *pace;
 	lane->is_heard = true;
 	lane->is_silent = false;
@@ -117,9 +130,28 @@ static const struct pace *head_of(const struct lane *lane)
 	return lane->first < lane->count ? &lane->waiting[lane->first] : NULL;
 }
 
+static struct place place_of(const struct pace *pace)
+{
+	return (struct place){pace->attempt, pace->step};
+}
+
+static bool is_behind(struct place a, struct place b)
+{
+	return a.attempt != b.attempt ? a.attempt < b.attempt : a.step < b.step;
+}
+
 static void pop_waiting(struct lane *lane)
 {
-	lane->last = lane->waiting[lane->first++];
+	const struct pace *next = &lane->waiting[lane->first++];
+
+	if (next->attempt != lane->last.attempt) {
+		lane->before_count = lane->slow_run = 0;
+	} else {
+		lane->before[1] = lane->before[0];
+		lane->before[0] = lane->last.step;
+		lane->before_count += lane->before_count < 2;
+	}
+	lane->last = *next;
 	if (lane->first == lane->count)
 		lane->first = lane->count = 0;
 }
@@ -129,21 +161,34 @@ static const struct tick *tick_at(const struct pace_watch *watch, size_t number)
 	return &watch->ticks[number % TICK_MAX];
 }
 
-/* The newest one at or before a step that was compared already; NULL: too old to tell. */
-static const struct tick *tick_before(const struct pace_watch *watch, int64_t step)
+/* The newest one at or before a place that was compared already; NULL: none of its attempt, or too old to tell. */
+static const struct tick *tick_before(const struct pace_watch *watch, struct place place)
 {
 	size_t low = watch->tick_count > TICK_MAX ? watch->tick_count - TICK_MAX : 0, high = watch->tick_count;
 
-	if (low == high || tick_at(watch, low)->step > step)
+	if (low == high || is_behind(place, tick_at(watch, low)->at))
 		return NULL;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
-		if (tick_at(watch, middle)->step <= step)
-			low = middle;
-		else
+		if (is_behind(place, tick_at(watch, middle)->at))
 			high = middle;
+		else
+			low = middle;
 	}
-	return tick_at(watch, low);
+	const struct tick *tick = tick_at(watch, low);
+	return tick->at.attempt == place.attempt ? tick : NULL;
+}
+
+/* A figure is the median of four, each of a block: it is slow once two of them are, the last two of those before. */
+static int64_t slow_since(const struct lane *lane)
+{
+	const int64_t *before = lane->before;
+
+	if (lane->before_count == 2)
+		return before[1] + (before[0] - before[1] + BLOCK_POINTS - 1) / BLOCK_POINTS;
+	if (lane->before_count == 1)
+		return before[0] - (lane->last.step - before[0]) * (BLOCK_POINTS - 1) / BLOCK_POINTS;
+	return lane->last.step;
 }
 
 /* One lane against what is usual: opens, or ends, an incident. */
@@ -151,22 +196,27 @@ static void judge(
 	struct pace_watch *watch, size_t number, const struct straggler *found, pace_report *report, void *context)
 {
 	struct lane *lane = &watch->lanes[number];
-	struct straggler own = *found;
+	struct pace_finding finding = {.lane = number, .pace = lane->last, .found = *found};
+	struct straggler *own = &finding.found;
 
-	own.rate = lane->last.rate;
-	own.score = (own.rate - own.usual) / own.spread;
-	own.is_slow = straggler_is_slow(&own);
-	lane->slow_run = own.is_slow ? lane->slow_run + 1 : 0;
-	if (!watch->is_open && lane->slow_run >= RUN) {
-		watch->is_open = true;
-		watch->slow_lane = number;
-		watch->open_step = lane->last.step;
-		report(context, true, number, &lane->last, &own);
-	} else if (watch->is_open && watch->slow_lane == number && lane->last.step > watch->open_step &&
-		   straggler_has_caught_up(own.rate, own.usual)) {
-		watch->is_open = false;
-		report(context, false, number, &lane->last, &own);
-	}
+	own->rate = lane->last.rate;
+	own->score = (own->rate - own->usual) / own->spread;
+	own->is_slow = straggler_is_slow(own);
+	if (own->is_slow && !lane->slow_run)
+		lane->slow_step = slow_since(lane);
+	lane->slow_run = own->is_slow ? lane->slow_run + 1 : 0;
+	if (!lane->opened.attempt)
+		lane->opened.attempt = lane->last.attempt;
+	finding.is_slow = !lane->is_open;
+	finding.first_step = lane->slow_step;
+	bool opens = !lane->is_open && lane->slow_run >= RUN;
+	bool ends = lane->is_open && is_behind(lane->opened, place_of(&lane->last)) &&
+		    straggler_has_caught_up(own->rate, own->usual);
+	if (!opens && !ends)
+		return;
+	lane->is_open = opens;
+	lane->opened = place_of(&lane->last);
+	report(context, &finding);
 }
 
 /* What comes of steps that were compared without it. */
@@ -175,8 +225,9 @@ static void judge_late(struct pace_watch *watch, pace_report *report, void *cont
 	for (size_t i = 0; i < watch->lane_count && watch->tick_count; i++) {
 		struct lane *lane = &watch->lanes[i];
 		const struct pace *head;
-		while ((head = head_of(lane)) && head->step <= tick_at(watch, watch->tick_count - 1)->step) {
-			const struct tick *tick = tick_before(watch, head->step);
+		while ((head = head_of(lane)) &&
+			!is_behind(tick_at(watch, watch->tick_count - 1)->at, place_of(head))) {
+			const struct tick *tick = tick_before(watch, place_of(head));
 			pop_waiting(lane);
 			struct straggler found = {.usual = tick ? tick->usual : 0, .spread = tick ? tick->spread : 0};
 			if (tick && tick->spread > 0)
@@ -185,57 +236,103 @@ static void judge_late(struct pace_watch *watch, pace_report *report, void *cont
 	}
 }
 
-/* The step up to which all have said something. False: one must be waited for. */
-static bool find_step(struct pace_watch *watch, int64_t *step)
-{
-	size_t live = 0, longest = 0, without = 0;
+/* Of an attempt: who has a figure that waits, and who has none and may still say one. */
+struct roll {
+	struct place place; /* the step up to which all with a figure have said something */
+	size_t with, without, longest;
+};
 
-	*step = INT64_MIN;
-	for (size_t i = 0; i < watch->lane_count; i++) {
-		struct lane *lane = &watch->lanes[i];
-		const struct pace *head = head_of(lane);
-		if (!lane->is_heard || lane->is_silent)
-			continue;
-		live++;
-		without += !head;
-		longest = lane->count - lane->first > longest ? lane->count - lane->first : longest;
-		*step = head && head->step > *step ? head->step : *step;
-	}
-	for (size_t i = 0; without && longest > LANE_MAX && i < watch->lane_count; i++)
-		if (!head_of(&watch->lanes[i]))
-			watch->lanes[i].is_silent = true;
-	if (without && longest > LANE_MAX)
-		return find_step(watch, step); /* at most once: none is without now */
-	return live >= STRAGGLER_STREAMS_MIN && !without;
+static bool is_waited_for(const struct pace_watch *watch, const struct lane *lane, uint32_t attempt)
+{
+	return lane->is_heard && !lane->is_silent && !head_of(lane) && lane->last.attempt == attempt &&
+	       watch->attempt == attempt; /* where others are beyond it, it is judged late */
 }
 
-static void note_tick(struct pace_watch *watch, int64_t step, const struct straggler *found)
+/* Of the oldest attempt of which anything waits. False: nothing does. */
+static bool call_roll(const struct pace_watch *watch, struct roll *out)
+{
+	*out = (struct roll){.place = {UINT32_MAX, INT64_MIN}};
+	for (size_t i = 0; i < watch->lane_count; i++) {
+		const struct pace *head = head_of(&watch->lanes[i]);
+		if (head && head->attempt < out->place.attempt)
+			out->place.attempt = head->attempt;
+	}
+	for (size_t i = 0; i < watch->lane_count; i++) {
+		const struct lane *lane = &watch->lanes[i];
+		const struct pace *head = head_of(lane);
+		out->without += is_waited_for(watch, lane, out->place.attempt);
+		if (!head || head->attempt != out->place.attempt)
+			continue;
+		out->with++;
+		out->longest = lane->count - lane->first > out->longest ? lane->count - lane->first : out->longest;
+		out->place.step = head->step > out->place.step ? head->step : out->place.step;
+	}
+	return out->with > 0;
+}
+
+static void leave_silent_out(struct pace_watch *watch, uint32_t attempt)
+{
+	for (size_t i = 0; i < watch->lane_count; i++)
+		watch->lanes[i].is_silent |= is_waited_for(watch, &watch->lanes[i], attempt);
+}
+
+/* Too few are left in it to be compared. */
+static void skip_attempt(struct pace_watch *watch, uint32_t attempt)
+{
+	for (size_t i = 0; i < watch->lane_count; i++) {
+		const struct pace *head;
+		while ((head = head_of(&watch->lanes[i])) && head->attempt == attempt)
+			pop_waiting(&watch->lanes[i]);
+	}
+}
+
+/* The place up to which all have said something. False: one must be waited for. */
+static bool find_place(struct pace_watch *watch, struct place *place)
+{
+	struct roll roll;
+
+	while (call_roll(watch, &roll)) {
+		uint32_t attempt = roll.place.attempt;
+		if (roll.without && roll.longest > LANE_MAX) {
+			leave_silent_out(watch, attempt);
+		} else if (!roll.without && roll.with >= STRAGGLER_STREAMS_MIN) {
+			*place = roll.place;
+			return true;
+		} else if (roll.without || attempt == watch->attempt ||
+			   pace_watch_count(watch) < STRAGGLER_STREAMS_MIN) {
+			return false;
+		} else {
+			skip_attempt(watch, attempt);
+		}
+	}
+	return false;
+}
+
+static void note_tick(struct pace_watch *watch, struct place place, const struct straggler *found)
 {
 	if (!watch->ticks && !(watch->ticks = mem_zeroed(TICK_MAX * sizeof *watch->ticks)))
 		return; /* late ones go unjudged */
-	watch->ticks[watch->tick_count++ % TICK_MAX] = (struct tick){step, found->usual, found->spread};
+	watch->ticks[watch->tick_count++ % TICK_MAX] = (struct tick){place, found->usual, found->spread};
 }
 
-static void compare_all(struct pace_watch *watch, int64_t step, pace_report *report, void *context)
+static void compare_all(struct pace_watch *watch, struct place place, pace_report *report, void *context)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < watch->lane_count; i++) {
 		struct lane *lane = &watch->lanes[i];
-		const struct pace *head;
-		if (!lane->is_heard || lane->is_silent)
+		const struct pace *head = head_of(lane);
+		if (!head || head->attempt != place.attempt)
 			continue;
-		while ((head = head_of(lane)) && head->step <= step)
+		for (; head && !is_behind(place, place_of(head)); head = head_of(lane))
 			pop_waiting(lane);
 		watch->numbers[count] = i;
 		watch->rates[count++] = lane->last.rate;
 	}
 	struct straggler found = straggler_find(watch->rates, watch->scratch, count);
-	note_tick(watch, step, &found);
-	judge(watch, watch->numbers[found.slowest], &found, report, context);
+	note_tick(watch, place, &found);
 	for (size_t i = 0; i < count; i++)
-		if (i != found.slowest)
-			judge(watch, watch->numbers[i], &found, report, context);
+		judge(watch, watch->numbers[i], &found, report, context);
 }
 
 /* Few streams may become more: of what waits for them only so much is kept. */
@@ -252,21 +349,23 @@ static void drop_surplus(struct pace_watch *watch)
 
 void pace_watch_look(struct pace_watch *watch, pace_report *report, void *context)
 {
-	int64_t step;
+	struct place place;
 
 	judge_late(watch, report, context);
-	while (find_step(watch, &step)) {
-		compare_all(watch, step, report, context);
+	while (find_place(watch, &place)) {
+		compare_all(watch, place, report, context);
 		judge_late(watch, report, context);
 	}
 	drop_surplus(watch);
 }
 
-void pace_watch_resume(struct pace_watch *watch, size_t lane, int64_t step)
+bool pace_watch_resume(struct pace_watch *watch, size_t number, int64_t step)
 {
-	watch->is_open = true;
-	watch->open_step = step;
-	watch->slow_lane = lane;
+	if (!grow_lanes(watch, number))
+		return false;
+	watch->lanes[number].is_open = true;
+	watch->lanes[number].opened = (struct place){0, step};
+	return true;
 }
 
 size_t pace_watch_count(const struct pace_watch *watch)

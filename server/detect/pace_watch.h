@@ -5,7 +5,8 @@
  *
  * Streams are compared at steps that all of them have reached: what a faster one said beyond that waits. What was usual there is
  * kept, so that a stream that comes later, of a job that is uploaded stream by stream, is held against it. A stream that says
- * nothing while another says LANE_MAX figures is left out until it is heard again. A restart of the job begins afresh.
+ * nothing while another says LANE_MAX figures is left out until it is heard again. A restart of the job begins afresh: what one stream
+ * says of the new attempt waits until those that are heard in the attempt before are through with it, and of these nobody is waited for.
  */
 #pragma once
 
@@ -31,15 +32,21 @@ void pace_watch_free(struct pace_watch *watch);
 /* lane: a small number of the stream. False: out of memory, the figure is left out. */
 bool pace_watch_add(struct pace_watch *watch, size_t lane, const struct pace *pace) MUST_CHECK;
 
-/* is_slow: an incident opens; else the one that is open has ended. */
-typedef void pace_report(
-	void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *found);
+/* is_slow: an incident of the lane opens; else the one that is open has ended. */
+struct pace_finding {
+	bool is_slow;
+	size_t lane;
+	int64_t first_step; /* where that began: figures are medians of medians, which show it later */
+	struct pace pace; /* at which it is found */
+	struct straggler found;
+};
+typedef void pace_report(void *context, const struct pace_finding *finding);
 
 /* Says what follows from all that was added since. */
 void pace_watch_look(struct pace_watch *watch, pace_report *report, void *context);
-/* After a start, before anything is added: an incident of this lane is open since this step. */
-void pace_watch_resume(struct pace_watch *watch, size_t lane, int64_t step);
-/* Streams that have said anything. */
+/* After a start, before anything is added: an incident of this lane is open since this step. False: out of memory. */
+bool pace_watch_resume(struct pace_watch *watch, size_t lane, int64_t step) MUST_CHECK;
+/* Streams that have ever said anything. */
 size_t pace_watch_count(const struct pace_watch *watch);
 
 AUTO_TYPE(pace_watch)

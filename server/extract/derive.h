@@ -63,6 +63,8 @@ enum measure {
 	MEASURE_GLOBAL_BATCH, /* samples of a step; states have these by their number: only append */
 	MEASURE_COUNT
 };
+/* By which the figures of two series of one pace are compared: in seconds of a step's time, which is in ms where nobody says it; else 1. */
+double pace_unit(enum role role, struct span unit);
 /* *factor: to the base unit. */
 enum measure measure_of(struct span metric, enum role role, struct span unit, double *factor);
 

@@ -121,14 +121,18 @@ static enum measure measure_of_throughput(struct span metric, struct span unit)
 		       : MEASURE_NONE;
 }
 
+double pace_unit(enum role role, struct span unit)
+{
+	if (role != ROLE_STEP_TIME || span_equal(unit, SPAN("s")))
+		return 1;
+	return span_equal(unit, SPAN("us")) ? 1e-6 : 1e-3;
+}
+
 static enum measure measure_of_step_time(struct span unit, double *factor)
 {
-	if (span_equal(unit, SPAN("ms")))
-		*factor = 1e-3;
-	else if (span_equal(unit, SPAN("us")))
-		*factor = 1e-6;
-	else if (!span_equal(unit, SPAN("s")))
+	if (!span_equal(unit, SPAN("ms")) && !span_equal(unit, SPAN("us")) && !span_equal(unit, SPAN("s")))
 		return MEASURE_NONE;
+	*factor = pace_unit(ROLE_STEP_TIME, unit);
 	return MEASURE_STEP_TIME;
 }
 

@@ -1,5 +1,6 @@
 #include "extract/inputs.h"
 
+#include "model/jobs/model_size.h"
 #include "model/jobs/setting_name.h"
 
 #include <ctype.h>
@@ -30,14 +31,8 @@ enum thing {
 	TOTAL_TOKENS,
 	TOTAL_SAMPLES,
 	EPOCHS,
-	HIDDEN,
-	LAYERS,
-	VOCABULARY,
-	FEED_FORWARD,
-	HEADS,
-	KEY_HEADS,
-	GATED,
 	EXPERTS,
+	DECODER, /* beside an encoder */
 	THING_COUNT
 };
 
@@ -69,14 +64,8 @@ static const char *const names[THING_COUNT] = {
 		 "target_tokens"),
 	[TOTAL_SAMPLES] = "train_samples",
 	[EPOCHS] = "num_train_epochs num_epochs max_epochs",
-	[HIDDEN] = "hidden_size",
-	[LAYERS] = "num_layers num_hidden_layers",
-	[VOCABULARY] = "padded_vocab_size vocab_size",
-	[FEED_FORWARD] = "ffn_hidden_size intermediate_size",
-	[HEADS] = "num_attention_heads",
-	[KEY_HEADS] = "num_query_groups num_key_value_heads",
-	[GATED] = "swiglu",
 	[EXPERTS] = "num_experts num_local_experts n_routed_experts",
+	[DECODER] = "num_decoder_layers decoder_layers",
 };
 
 const char *input_name(enum input input)
@@ -115,15 +104,25 @@ static bool is_aside(struct span key)
 	return false;
 }
 
+static bool is_any_of(struct span key, const char *these)
+{
+	struct span rest = span_from(these), name;
+
+	while (span_next(&rest, ' ', &name))
+		if (is_named(key, name))
+			return true;
+	return false;
+}
+
 bool input_is_wanted(struct span key)
 {
-	for (size_t i = 0; i < THING_COUNT; i++) {
-		struct span rest = span_from(names[i]), name;
-		while (span_next(&rest, ' ', &name))
-			if (is_named(key, name))
-				return !is_aside(key);
-	}
-	return false;
+	bool is_wanted = false;
+
+	for (size_t i = 0; !is_wanted && i < THING_COUNT; i++)
+		is_wanted = is_any_of(key, names[i]);
+	for (int i = 0; !is_wanted && i < MODEL_SETTING_COUNT; i++)
+		is_wanted = is_any_of(key, model_setting_names((enum model_setting)i));
+	return is_wanted && !is_aside(key);
 }
 
 /* What people write behind a number: "300B tokens", "20Bn". */
@@ -214,15 +213,22 @@ static const struct input_setting *find_name(const struct finding *in, struct sp
 	return *is_torn ? NULL : best;
 }
 
+static const struct input_setting *find_any(const struct finding *in, const char *these, bool *is_torn)
+{
+	struct span rest = span_from(these), name;
+	const struct input_setting *found = NULL;
+
+	*is_torn = false;
+	while (!found && !*is_torn && span_next(&rest, ' ', &name))
+		found = find_name(in, name, is_torn);
+	return found;
+}
+
 static const struct input_setting *find(const struct finding *in, enum thing thing)
 {
-	struct span rest = span_from(names[thing]), name;
-	const struct input_setting *found = NULL;
-	bool is_torn = false;
+	bool is_torn;
 
-	while (!found && !is_torn && span_next(&rest, ' ', &name))
-		found = find_name(in, name, &is_torn);
-	return found;
+	return find_any(in, names[thing], &is_torn);
 }
 
 static bool is_yes(const struct input_setting *setting)
@@ -407,31 +413,48 @@ static void resolve_budget(const struct finding *in, struct inputs *out)
 		set(&out->items[INPUT_TOKEN_BUDGET], steps->value * each->value, "total_steps * tokens_per_step");
 }
 
-/*
- * A decoder by its sizes: attention 2 h^2 + 2 h h kv/heads, feed-forward 2 h f (3 h f when gated) in each layer, and the
- * embedding once. Mixtures of experts have more parameters than one token uses: they are not counted here.
- */
-static void count_parameters(const struct finding *in, struct inputs *out)
+/* Two that disagree say nothing: it is there, and not known. */
+static struct model_said find_said(void *context, enum model_setting setting)
 {
-	const struct input_setting *by, *layer_by, *vocabulary_by;
-	double hidden = number_of(in, HIDDEN, &by), layers = number_of(in, LAYERS, &layer_by);
-	double heads = number_or_one(in, HEADS), key_heads = number_of(in, KEY_HEADS, &vocabulary_by);
-	double feed = number_of(in, FEED_FORWARD, &vocabulary_by);
-	bool is_said = feed > 0 && find(in, HEADS); /* a recurrent network has a hidden_size, too */
-	double vocabulary = number_of(in, VOCABULARY, &vocabulary_by);
+	const struct finding *in = context;
+	struct model_said said = {.text = SPAN(""), .number = NAN};
+	bool is_torn;
+	const struct input_setting *found = find_any(in, model_setting_names(setting), &is_torn);
 
-	if (!by || !layer_by || !is_said || find(in, EXPERTS))
+	said.is_there = found || is_torn;
+	if (found) {
+		said.text = found->value;
+		if (!input_parse_count(found->value, &said.number))
+			said.number = NAN;
+	}
+	return said;
+}
+
+/*
+ * A decoder by its sizes, as /fit counts it, but for the embedding, which counts once. Mixtures of experts have more parameters than one
+ * token uses: they are not counted here. A recurrent network has a hidden_size, too, but no heads.
+ */
+static void count_parameters(struct finding *in, struct inputs *out)
+{
+	double length = out->items[INPUT_SEQUENCE_LENGTH].value;
+	struct model_size model;
+	bool is_torn;
+	const struct input_setting *by = find_any(in, model_setting_names(MODEL_HIDDEN), &is_torn);
+
+	if (!by || find(in, EXPERTS) || find(in, DECODER))
 		return;
-	double shared = key_heads > 0 && key_heads < heads ? key_heads / heads : 1;
-	double attention = 2 * hidden * hidden * (1 + shared);
-	double each = attention + (is_yes(find(in, GATED)) ? 3 : 2) * hidden * feed;
-	set(&out->items[INPUT_PARAMETERS], layers * each + vocabulary * hidden,
-		"%g layers of hidden_size %g, feed-forward %g, vocabulary %g (%.*s)", layers, hidden, feed, vocabulary,
+	model_size_read(&model, length > 0 ? length : NAN, find_said, in);
+	double count = model_size_count_working(&model);
+	if (isnan(count))
+		return;
+	set(&out->items[INPUT_PARAMETERS], count,
+		"%g layers of hidden_size %g, feed-forward %g%s, vocabulary %g (%.*s)", model.layers, model.hidden,
+		model.feed_forward, model.is_gated ? " gated" : "", isnan(model.vocabulary) ? 0 : model.vocabulary,
 		SPAN_ARGS(by->from));
 	out->has_counted_parameters = true;
 }
 
-static void resolve_parameters(const struct finding *in, struct inputs *out)
+static void resolve_parameters(struct finding *in, struct inputs *out)
 {
 	if (find(in, LORA) || find_value(in, PARAMETERS, &out->items[INPUT_PARAMETERS]))
 		return; /* 6 N counts the gradients of all N */

@@ -153,16 +153,24 @@ static enum status add_breaks_of_others(const struct node_ledger *ledger, struct
 
 static void add_stragglers(const struct node_ledger *ledger, struct node_sum *node)
 {
-	int64_t last_job = 0;
+	struct node_straggler before = {.job_id = 0};
 
-	for (size_t i = 0; i < ledger->straggler_count; i++) { /* in order of the jobs */
-		const struct node_straggler *straggler = &ledger->stragglers[i];
-		if (!span_equal(straggler->host, node->host))
+	for (size_t i = 0; i < ledger->straggler_count; i++) { /* by job and time */
+		struct node_straggler straggler = ledger->stragglers[i];
+		if (!span_equal(straggler.host, node->host))
 			continue;
+		bool is_same_job = straggler.job_id == before.job_id;
+		bool is_beside = is_same_job && (!before.closed_ms || straggler.opened_ms <= before.closed_ms);
 		node->slow++;
-		node->slow_steps += straggler->steps > 0 ? (uint64_t)straggler->steps : 0;
-		node->slow_jobs += straggler->job_id != last_job;
-		last_job = straggler->job_id;
+		node->slow_jobs += !is_same_job;
+		/* A machine's ranks are often slow together: their steps are the same ones. */
+		if (is_beside && straggler.first_step < before.last_step)
+			straggler.first_step = before.last_step;
+		if (straggler.last_step > straggler.first_step)
+			node->slow_steps += (uint64_t)(straggler.last_step - straggler.first_step);
+		if (is_beside && straggler.last_step < before.last_step)
+			continue; /* the one before lasts longer */
+		before = straggler;
 	}
 }
 

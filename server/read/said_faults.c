@@ -5,6 +5,8 @@
 #include "state/known_fault.h"
 #include "store/jobs.h"
 
+enum { HITS_MAX = 10000 };
+
 static enum status is_of_host(struct store_reader *reader, struct arena *arena, const struct said_hit *hit,
 	struct span host, bool *out, struct error *err)
 {
@@ -31,7 +33,7 @@ enum status said_faults_read(struct pipeline *pipeline, struct store_reader *rea
 	size_t hit_count;
 
 	*count = 0;
-	TRY(store_read_hits_between(reader, arena, job->job_id, from_ms, to_ms, &hits, &hit_count, err));
+	TRY(store_read_every_hit(reader, arena, job->job_id, from_ms, to_ms, HITS_MAX, &hits, &hit_count, err));
 	*out = arena_alloc(arena, (hit_count + 1) * sizeof **out);
 	if (!*out)
 		return error_no_memory(err);

@@ -10,7 +10,7 @@
 struct pipeline;
 struct job_row;
 
-/* Of each signature the stretch that began first, the newest first. */
+/* The newest first. */
 enum status said_faults_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *job, struct span host, int64_t from_ms, int64_t to_ms, struct node_fault_row **out,
 	size_t *count, struct error *err) MUST_CHECK;

@@ -24,10 +24,10 @@ struct viewing {
 	unsigned parts;
 };
 
-static bool is_asked(const struct viewing *viewing, const struct series_state *series)
+static bool is_asked(const struct viewing *viewing, struct span metric, enum role role)
 {
-	return !viewing->metric.len || metric_matches(span_from(series->metric), viewing->metric) ||
-	       span_equal(viewing->metric, span_from(role_name(series->role)));
+	return !viewing->metric.len || metric_matches(metric, viewing->metric) ||
+	       span_equal(viewing->metric, span_from(role_name(role)));
 }
 
 static bool copy_tail(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
@@ -177,10 +177,12 @@ static bool view_live_stream(const struct viewing *viewing, const struct stream_
 	if (!(viewing->parts & VIEW_SERIES))
 		return true;
 	view->series = arena_alloc(viewing->arena, stream->series_count * sizeof *view->series);
-	for (size_t i = 0; i < stream->series_count && view->series; i++)
-		if (series_has_points(stream->series[i]) && is_asked(viewing, stream->series[i]) &&
-			!view_series(viewing, stream->series[i], &view->series[view->series_count++]))
+	for (size_t i = 0; i < stream->series_count && view->series; i++) {
+		const struct series_state *series = stream->series[i];
+		if (series_has_points(series) && is_asked(viewing, span_from(series->metric), series->role) &&
+			!view_series(viewing, series, &view->series[view->series_count++]))
 			return false;
+	}
 	/* Who asks for one metric draws it, and has no use for the health of all. */
 	return view->series && (viewing->metric.len || view_health(viewing, stream, view));
 }
@@ -301,7 +303,7 @@ static enum status view_sealed_stream(const struct viewing *viewing, struct stor
 	view->extracted_points = view->sent_points;
 	size_t kept = 0;
 	for (size_t i = 0; i < view->series_count; i++)
-		if (view->series[i].sealed_points)
+		if (view->series[i].sealed_points && is_asked(viewing, view->series[i].metric, view->series[i].role))
 			view->series[kept++] = view->series[i];
 	view->series_count = kept;
 	return OK;

@@ -81,35 +81,45 @@ static int weight_as(const struct signature *signature, enum severity severity)
 	return is_critical ? FAULT_WEIGHT_CRITICAL - is_symptom : 2 - is_symptom;
 }
 
-bool fault_is_within(const struct fault_window *window, int weight, int64_t first_ms, int64_t last_ms)
+/* Behind the last step; of a machine's fault half an hour before, too. */
+static bool is_within(const struct fault_window *window, const struct fault_said *said)
 {
 	int64_t from_ms = window->last_step_ms;
 
-	if (weight == FAULT_WEIGHT_OF_MACHINE) {
+	if (said->weight == FAULT_WEIGHT_OF_MACHINE) {
 		int64_t went_on_ms = window->from_ms < from_ms ? window->from_ms : from_ms;
 		from_ms = from_ms - FAULT_BROKE_OFF_MS > went_on_ms ? from_ms - FAULT_BROKE_OFF_MS : went_on_ms;
 	}
-	return first_ms <= window->to_ms && last_ms >= from_ms;
+	return said->first_ms <= window->to_ms && said->last_ms >= from_ms;
 }
 
-bool fault_is_shortly_before(const struct fault_window *window, int64_t at_ms, int64_t machine_ms, int weight,
-	int64_t first_ms, int64_t last_ms)
+/* Where no step is known, or nothing was said behind the last one: a machine's fault is then one that the machine outlived. */
+static bool is_shortly_before(
+	const struct fault_window *window, int64_t at_ms, int64_t machine_ms, const struct fault_said *said)
 {
-	bool is_critical = weight >= FAULT_WEIGHT_CRITICAL - 1; /* or its symptom */
-	int64_t window_ms = weight == FAULT_WEIGHT_OF_MACHINE ? machine_ms
-			    : is_critical                     ? FAULT_CRITICAL_MS
-							      : FAULT_WARNING_MS;
+	bool is_critical = said->weight >= FAULT_WEIGHT_CRITICAL - 1; /* or its symptom */
+	int64_t window_ms = is_critical ? FAULT_CRITICAL_MS : FAULT_WARNING_MS;
 
-	return last_ms >= window->from_ms && last_ms >= at_ms - window_ms && first_ms <= window->to_ms;
+	if (said->weight == FAULT_WEIGHT_OF_MACHINE && window->last_step_ms != INT64_MIN)
+		return false;
+	if (said->weight == FAULT_WEIGHT_OF_MACHINE)
+		window_ms = machine_ms;
+	return said->last_ms >= at_ms - window_ms && said->first_ms <= window->to_ms;
 }
 
-/* Where no step is known, or nothing was said behind the last one. */
-static bool is_shortly_before(const struct finding *f, const struct said_hit *hit, int weight)
+int fault_rank(const struct fault_window *window, int64_t at_ms, int64_t machine_ms, const struct fault_said *said)
 {
-	bool is_outlived = weight == FAULT_WEIGHT_OF_MACHINE && f->window.last_step_ms != INT64_MIN;
+	enum { BESIDE = 4 * FAULT_WEIGHT_OF_MACHINE };
+	bool has_step = window->last_step_ms != INT64_MIN;
 
-	return !is_outlived && fault_is_shortly_before(&f->window, f->at_ms, f->machine_ms, weight, hit->row.first_ms,
-				       hit->row.last_ms);
+	if (!said->weight || said->last_ms < window->from_ms)
+		return 0;
+	if (has_step && is_within(window, said))
+		return BESIDE + 2 * said->weight + 1;
+	if (!is_shortly_before(window, at_ms, machine_ms, said))
+		return 0;
+	bool is_beside = !has_step || said->last_ms >= window->last_step_ms - FAULT_BESIDE_MS;
+	return is_beside ? BESIDE + 2 * said->weight : said->weight;
 }
 
 static int weight_of(const struct finding *f, const struct said_hit *hit)
@@ -119,22 +129,11 @@ static int weight_of(const struct finding *f, const struct said_hit *hit)
 	return signature ? weight_as(signature, signature->severity) : 0;
 }
 
-/* How well it explains it; 0: it is none of this. What was said beside the end is ahead of what work went on behind. */
 static int rank_of(const struct finding *f, const struct said_hit *hit)
 {
-	enum { BESIDE = 4 * FAULT_WEIGHT_OF_MACHINE };
-	int weight = weight_of(f, hit);
+	const struct fault_said said = {weight_of(f, hit), hit->row.first_ms, hit->row.last_ms};
 
-	if (!weight || hit->row.last_ms < f->window.from_ms)
-		return 0;
-	if (f->window.last_step_ms != INT64_MIN &&
-		fault_is_within(&f->window, weight, hit->row.first_ms, hit->row.last_ms))
-		return BESIDE + 2 * weight + 1;
-	if (!is_shortly_before(f, hit, weight))
-		return 0;
-	bool is_beside =
-		f->window.last_step_ms == INT64_MIN || hit->row.last_ms >= f->window.last_step_ms - FAULT_BESIDE_MS;
-	return is_beside ? BESIDE + 2 * weight : weight;
+	return fault_rank(&f->window, f->at_ms, f->machine_ms, &said);
 }
 
 static const struct said_hit *gravest(const struct finding *f)

@@ -33,12 +33,18 @@ struct fault_window {
 	int64_t last_step_ms;
 	int64_t to_ms;
 };
-/* The one rule of it (docs/goodput.md): what was said behind the last step; of a machine's fault half an hour before, too. */
-bool fault_is_within(const struct fault_window *window, int weight, int64_t first_ms, int64_t last_ms);
-/* Of what showed then, where no step is known; machine_ms: how long before it a machine's fault counts, at first FAULT_BROKE_OFF_MS, and if
- * nothing else explains it FAULT_OF_MACHINE_MS. */
-bool fault_is_shortly_before(const struct fault_window *window, int64_t at_ms, int64_t machine_ms, int weight,
-	int64_t first_ms, int64_t last_ms);
+/* What was said, and when; weight: known_fault_weight. */
+struct fault_said {
+	int weight;
+	int64_t first_ms, last_ms;
+};
+/*
+ * The one rule of it (docs/detection.md): how well it explains what showed at at_ms; 0: it is none of this. What was said behind the last
+ * step, or of a machine half an hour before, and what was said beside that step is ahead of what work went on behind. machine_ms: where
+ * no step is known, how long before at_ms a machine's fault counts: at first FAULT_BROKE_OFF_MS, and if nothing as grave explains it
+ * FAULT_OF_MACHINE_MS.
+ */
+int fault_rank(const struct fault_window *window, int64_t at_ms, int64_t machine_ms, const struct fault_said *said);
 
 /* at_ms: when it showed. */
 enum status known_fault_find(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

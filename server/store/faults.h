@@ -65,6 +65,9 @@ enum status store_read_told_elsewhere(struct store_reader *reader, struct arena 
 /* The jobs of which that tells faults of this host, from that time on. */
 enum status store_read_jobs_told_elsewhere(struct store_reader *reader, struct arena *arena, struct span host,
 	int64_t from_ms, int64_t **out, size_t *count, struct error *err) MUST_CHECK;
+/* All of them, of each stream and machine, not the first of each signature alone; by time, at most `limit`. */
+enum status store_read_every_hit(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
+	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
 /* Of any signature, one that began by then. */
 enum status store_has_hit_until(
 	struct store_reader *reader, int64_t job_id, int64_t to_ms, bool *has, struct error *err) MUST_CHECK;

@@ -87,21 +87,22 @@ static struct series *series_named(struct run *run, struct span metric, struct s
 	return series;
 }
 
-static void take_straggler(
-	void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *found)
+static void take_straggler(void *context, const struct pace_finding *finding)
 {
 	struct run *run = context;
+	const struct straggler *found = &finding->found;
+	const struct pace *pace = &finding->pace;
 	struct incident incident = {.kind = INCIDENT_STRAGGLER,
 		.severity = SEVERITY_WARNING,
 		.opened_ordinal = pace->ordinal,
 		.opened_step = pace->step,
-		.first_step = pace->step,
+		.first_step = finding->first_step,
 		.value = found->rate,
 		.expected = found->usual,
 		.score = found->score};
 
-	run->now = lane;
-	if (is_slow)
+	run->now = finding->lane;
+	if (finding->is_slow)
 		take(run, INCIDENT_OPENED, &incident);
 }
 

@@ -115,3 +115,42 @@ def test_what_failed_prints_its_last_step_and_restarts_without_one(quick):
     [broken] = body["breaks"]
     assert (broken["from_ms"], broken["to_ms"]) == ((BEGIN_S + END_S + 60) * 1000, (BEGIN_S + END_S + 120) * 1000)
     assert (broken["step"], broken["cause"]) == (STEPS, "unknown")
+
+
+OUT_OF_MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.1 GiB is free."
+TIMED_OUT = ("[rank0]:[E ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, "
+             "NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600031 milliseconds before timing out.")
+LAST_S = FIRST_S + STEPS * STEP_S
+
+
+@pytest.mark.parametrize("out_of_memory_s, others, cause, title", [
+    (LAST_S - 4, True, "cuda_oom", "GPU out of memory"),  # rank 0 prints beside it
+    (LAST_S - 4, False, "cuda_oom", "GPU out of memory"),
+    (LAST_S + 4, True, "cuda_oom", "GPU out of memory"),
+    (LAST_S - 600, False, "cuda_oom", "GPU out of memory"),  # nothing else was said: of a quarter of an hour before the end
+    (LAST_S - 600, True, "nccl_timeout", "NCCL timeout"),  # work went on behind it
+    (LAST_S - 1200, False, None, None),
+])
+def test_one_failure_has_one_cause(quick, out_of_memory_s, others, cause, title):
+    """Of its incident, of its reason and of its goodput."""
+    end_s = LAST_S + (610 if others else 30)
+    begin(quick, "j", ("Starting", 0), ("Training", FIRST_S))
+    log(quick, "j", even_steps())
+
+    def stamp(after_s):
+        return datetime.datetime.fromtimestamp(BEGIN_S + after_s, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    quick.send("j", f"{stamp(out_of_memory_s)} {OUT_OF_MEMORY}", stream="algo-2")
+    if others:
+        quick.send("j", f"{stamp(LAST_S + 600)} {TIMED_OUT}")
+    quick.wait_for_extraction()
+    change = {"SecondaryStatus": "Failed", "time_ms": (BEGIN_S + end_s) * 1000}
+    assert quick.post("/api/v1/jobs/j/transitions", json=change).status == 204
+
+    def failed():
+        rows = quick.get("/api/v1/incidents?q=name%3Dj").body["incidents"]
+        return [row["evidence"].get("fault", {}) for row in rows if row["kind"] == "job_failed"]
+    [fault] = wait_until(lambda: [one for one in failed() if one or not cause], what=failed)
+    [broken] = goodput(quick, "j", STEPS)["breaks"]
+    assert (fault.get("signature"), fault.get("title")) == (cause, title)
+    assert broken["cause"] == (cause or "unknown"), broken
+    assert (title or "") in (quick.get("/api/v1/jobs/j").body.get("FailureReason") or "")

@@ -145,7 +145,7 @@ def test_the_slow_machine_is_the_one_that_was_slow(server, receiver):
     message, = wait_until(receiver.messages, what="the message about it")
     said = r"train:step_time of up, a stream slower than the others: 1\.4\d* at step 4\d\d \(usual: 1\.2\d*\), algo-3 on n3"
     assert re.fullmatch(said, message["data"]["summary"]), message["data"]["summary"]
-    lasted = 799 - row["opened_step"]  # it is slow to the last step of the job
+    lasted = 799 - row["first_step"]  # it is slow to the last step of the job
     wait_until(lambda: server.get("/api/v1/nodes/n3").body["slow_steps"] == lasted, what="the steps so far")
     ship(server, "up", "n9", ["goes on"], stream="algo-3")
     assert stream_of(server, "up", "algo-3")["host"] == "n9"
@@ -154,7 +154,7 @@ def test_the_slow_machine_is_the_one_that_was_slow(server, receiver):
     assert [one["host"] for one in heat["algo-3"]["hosts"]] == ["n3", "n9"] and heat["algo-1"]["host"] == "n1"
     assert server.post("/api/v1/jobs/up/transitions", json={"SecondaryStatus": "Completed"}).status == 204
     wait_until(lambda: [one["state"] for one in incidents(server, "up", "straggler")] == ["recovered"], what="the end of what was open")
-    assert 340 < lasted < 400 and server.get("/api/v1/nodes/n3").body["slow_steps"] == lasted
+    assert 340 < lasted < 410 and server.get("/api/v1/nodes/n3").body["slow_steps"] == lasted
 
 
 def test_an_exported_job_keeps_its_machines(make_server):

@@ -292,3 +292,20 @@ def test_a_job_that_was_imported_tells_the_same(server, send, make_server, again
     assert other.post("/api/v1/import", body, content_type="application/x-ndjson").body["imported"] == 1
     assert replaced(other, "j", again or "not seen again") == before
     assert other.get("/api/v1/nodes/n1").body.get("fault_list", []) == []
+
+
+def test_of_two_machines_with_the_same_fault_an_import_tells_both(server, send, make_server):
+    """Their kernels say it in streams of their own, minutes apart; each is replaced."""
+    for number in (1, 2):
+        send("j", f"n{number}", 0, 50, 100, stream=f"algo-{number}")
+        send("j", f"n{number}", (100 + number, XID), stream=f"system/n{number}")
+    for number in (1, 2):
+        send("j", f"n{number + 2}", 112, 142, stream=f"algo-{number}")
+
+    def found(at):
+        rows = [(row["from"], row["why"], (row["fault"] or {}).get("signature"), row["fault_followed"]) for row in replacements(at, "j")]
+        return len(rows) == 2 and all(row[2] for row in rows) and sorted(rows)
+    before = wait_until(lambda: found(server), what="both faults")
+    other = make_server()
+    assert other.post("/api/v1/import", server.get("/api/v1/export").raw, content_type="application/x-ndjson").body["imported"] == 1
+    assert wait_until(lambda: found(other), timeout=15, what=lambda: replacements(other, "j")) == before

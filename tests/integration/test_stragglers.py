@@ -1,9 +1,15 @@
 """A stream that is slower than its job's others is named, once, until it has caught up."""
 
+import datetime
+import time
+
+import pytest
+
 from smserver import wait_until
 
 STREAMS = [f"algo-{number}" for number in range(1, 6)]
 SLOW = "algo-3"
+BEGIN_S = int(time.time()) - 8000  # machines are judged by the last thirty days
 
 
 def send(server, first, count, slow_time):
@@ -105,3 +111,50 @@ def test_an_upload_of_whole_curves_tells_the_step_at_which_it_began(server):
     assert 400 < row["opened_step"] < 450
     server.restart()
     assert [again["opened_step"] for again in stragglers(server)] == [row["opened_step"]]
+
+
+def noisy(number, step):
+    return 10 * (1 + 0.003 * ((step * 7919 + number * 104729) % 101 / 50 - 1))
+
+
+def stamp(seconds):
+    return datetime.datetime.fromtimestamp(BEGIN_S + seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_whoever_is_slow_is_named_though_another_one_is_already(server):
+    """Of 16 machines with two ranks each: the ninth is 15 % slower from step 41 on, the fifth 30 % slower from step 141 on."""
+    for number in range(32):
+        machine = number // 2
+        factor = {8: lambda step: 1.15 if step > 40 else 1, 4: lambda step: 1.3 if step > 140 else 1}.get(machine, lambda step: 1)
+        lines = [f"{stamp(step * 10)} step {step} step_time={noisy(number, step) * factor(step):.3f}s" for step in range(1, 401)]
+        assert server.post(f"/api/v1/logs?job=two&stream=rank-{number}&host=h{machine}", "\n".join(lines) + "\n").status == 200
+    all_of = "/api/v1/incidents?kind=straggler&all=true"  # the list has one a machine
+    rows = wait_until(lambda: (lambda found: len(found) >= 4 and found)(server.get(all_of).body["incidents"]), what="four slow streams")
+    assert {row["stream"]: row["first_step"] for row in rows} == {"rank-16": 41, "rank-17": 41, "rank-8": 137, "rank-9": 137}  # figures are of eight steps
+    assert {row["stream"]: row["evidence"]["host"] for row in rows} == {"rank-16": "h8", "rank-17": "h8", "rank-8": "h4", "rank-9": "h4"}
+    wait_until(lambda: server.get("/api/v1/nodes/h8").body["slow_steps"] == 359, what="its steps, once")
+    assert server.get("/api/v1/nodes/h4").body["slow_steps"] == 263 and server.get("/api/v1/nodes/h4").body["stragglers"] == 2
+
+
+def test_a_restart_that_comes_at_once_hides_no_straggler_before_it(server):
+    """Steps 61 to 160 of the fifth of eight are slow; steps 251 on are made again, and come before anybody looks."""
+    for first, last, delay in ((1, 298, 0), (251, 400, 1000)):
+        for number in range(8):
+            server.send("again", [f"{stamp(step * 10 + delay)} step {step} step_time={noisy(number, step) * (1.15 if number == 4 and first < 61 and 60 < step <= 160 else 1):.3f}s"
+                for step in range(first, last)], f"rank-{number}")
+    row, = wait_until(lambda: [row for row in stragglers(server) if row["state"] == "recovered"], what="what has caught up")
+    assert row["stream"] == "rank-4" and 57 <= row["first_step"] <= 65 and 160 < row["last_step"] <= 192  # give or take half a block
+
+
+def test_a_trainer_that_prints_seconds_is_compared_with_those_that_print_ms(server):
+    """verl's line on the first of eight, which is 30 % slower from step 41 on: it is one metric, in two units."""
+    for number in range(8):
+        slow = [1.3 if number == 0 and step > 40 else 1 for step in range(151)]
+        text = "step:{step} - actor/entropy:0.5 - actor/pg_loss:0.02 - timing_s/step:{time:.2f}" if number == 0 else "step {step} step_time={time:.2f}s"
+        server.send("mixed", [f"{stamp(step * 10)} {text.format(step=step, time=noisy(number, step) * slow[step])}" for step in range(1, 151)], f"rank-{number}")
+    row, = wait_until(lambda: stragglers(server), what="the slow one")
+    assert row["stream"] == "rank-0" and row["evidence"]["value"] == pytest.approx(13, rel=0.02) and row["evidence"]["expected"] == pytest.approx(10, rel=0.02)
+    heat = server.get("/api/v1/jobs/mixed/heat?buckets=2").body
+    assert heat["unit"] == "s" and all(value == pytest.approx(10, rel=0.02) for value in heat["median"])
+    away = {row["stream"]: row["away"] for row in heat["rows"]}
+    assert away["rank-0"][-1] == pytest.approx(300, abs=20) and all(abs(value) < 10 for value in away["rank-3"])

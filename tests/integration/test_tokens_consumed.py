@@ -1,5 +1,6 @@
 """Tokens: how many, of how many, until when and for how much; each figure is worked out here from what the log says."""
 
+import json
 import re
 
 import pytest
@@ -278,3 +279,30 @@ def test_what_a_million_tokens_cost_is_known_along_a_chain(server):
     server.wait_for_extraction()
     costs = [server.get(f"/api/v1/jobs/{job}/goodput").body["cost"] for job in "abc"]
     assert [cost["per_million_tokens"] for cost in costs] == pytest.approx([99 * 0.06 / (100 * 8192 / 1e6)] * 3)
+
+
+@pytest.mark.parametrize("name", ["num_input_tokens_seen", "num_tokens", "total_tokens", "tokens_seen", "consumed_tokens"])
+def test_each_counter_is_read_in_lines_of_no_known_trainer(server, name):
+    """As words and as JSON; in a line without a step it is a setting."""
+    server.send("words", [line(T0 + n * MINUTE_MS, f"step {n} loss: {3 - n * .01:.3f} {name}: {n * 1000}") for n in range(1, 51)])
+    server.send("json", [json.dumps({"step": n, "loss": 3 - n * .01, name: n * 1000}) for n in range(1, 51)])
+    server.send("setting", [f"{name}: 1000000", *(f"step {n} loss: {3 - n * .01:.3f}" for n in range(1, 51))])
+    assert [tokens(server, job)["consumed"] for job in ("words", "json", "setting")] == [50000, 50000, None]
+
+
+@pytest.mark.parametrize("first, then, begins_anew, whole", [
+    ("consumed_tokens", "tokens_seen", True, 200_000), ("consumed_tokens", "num_tokens", False, 200_000),
+    ("consumed_samples", "consumed_tokens", True, 200_000), ("consumed_tokens", "consumed_samples", True, 200_000)])
+def test_a_job_that_goes_on_by_another_counter_adds_to_what_was_counted(server, first, then, begins_anew, whole):
+    """A thousand tokens a step, a sample each ten. The first made 110 steps, the next goes on from 100: as a count of its own, or of all."""
+    def value(name, n):
+        return n * 100 if name == "consumed_samples" else n * 1000
+    announce(server, {"seq_length": 10}, "one")
+    announce(server, {"seq_length": 10}, "two", Tags=[{"Key": "continues", "Value": "one"}])
+    server.send("one", [line(T0 + n * MINUTE_MS, f"step {n} loss: {3 - n * .001:.3f} {first}: {value(first, n)}") for n in range(1, 111)])
+    server.send("two", [line(T0 + (n + 200) * MINUTE_MS, f"step {n} loss: {3 - n * .001:.3f} {then}: {value(then, n - 100 if begins_anew else n)}")
+        for n in range(101, 201)])
+    assert tokens(server, "two")["consumed"] == whole
+    assert tokens(server, "one")["consumed"] == 110_000
+    axis = server.points("two", "train:loss", x="tokens", chain="true")["axis"]
+    assert axis["values"][-1] == whole and (100, 100_000) in zip(axis["steps"], axis["values"])

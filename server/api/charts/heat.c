@@ -115,12 +115,8 @@ static void write_row(struct json_writer *w, const struct heat *heat, const stru
 
 static void write_head(struct json_writer *w, const struct heat *heat, const struct chart_query *query)
 {
-	const struct series_view *series = NULL;
+	const struct series_view *series = heat->series;
 
-	for (size_t i = 0; i < heat->view.stream_count && !series; i++)
-		for (size_t j = 0; j < heat->view.streams[i].series_count && !series; j++)
-			if (metric_matches(heat->view.streams[i].series[j].metric, heat->metric))
-				series = &heat->view.streams[i].series[j];
 	json_put_span(w, "metric", heat->metric);
 	json_put_text(w, "role", series ? role_name(series->role) : "other");
 	json_put_span(w, "unit", series ? series->unit : SPAN(""));

@@ -8,15 +8,33 @@ const char *const fit_strategy_names[FIT_NAMES_MAX] = {"strategy", "strategy.cla
 	"strategy._target_", "distributed._target_", "distributed_strategy", "parallel_strategy", "training_strategy",
 	"dist_strategy"};
 
+static const struct advice_setting *find_one(const struct advice_facts *facts, struct span name)
+{
+	for (size_t i = 0; i < facts->count; i++) {
+		struct span key = facts->settings[i].key;
+		if (span_take(&key, SPAN("hp.")) && setting_name_is(key, name))
+			return &facts->settings[i];
+	}
+	return NULL;
+}
+
 const struct advice_setting *fit_find(const struct advice_facts *facts, const char *const names[])
 {
-	for (size_t n = 0; n < FIT_NAMES_MAX && names[n]; n++)
-		for (size_t i = 0; i < facts->count; i++) {
-			struct span key = facts->settings[i].key;
-			if (span_take(&key, SPAN("hp.")) && setting_name_is(key, span_from(names[n])))
-				return &facts->settings[i];
-		}
-	return NULL;
+	const struct advice_setting *found = NULL;
+
+	for (size_t n = 0; !found && n < FIT_NAMES_MAX && names[n]; n++)
+		found = find_one(facts, span_from(names[n]));
+	return found;
+}
+
+const struct advice_setting *fit_find_named(const struct advice_facts *facts, const char *names)
+{
+	struct span rest = span_from(names), name;
+	const struct advice_setting *found = NULL;
+
+	while (!found && span_next(&rest, ' ', &name))
+		found = find_one(facts, name);
+	return found;
 }
 
 const struct advice_setting *fit_find_next(const struct advice_facts *facts, const char *const names[], size_t *at)

@@ -18,6 +18,8 @@ struct fit_unread {
 
 /* A setting under one of its names, the first that is there. NULL: nothing says it. */
 const struct advice_setting *fit_find(const struct advice_facts *facts, const char *const names[]);
+/* The same of names with spaces between. */
+const struct advice_setting *fit_find_named(const struct advice_facts *facts, const char *names);
 /* Each under any of them: *at is where the search goes on. NULL: there is no other. */
 const struct advice_setting *fit_find_next(const struct advice_facts *facts, const char *const names[], size_t *at);
 /* setting may be NULL; NaN: it is no number. */

@@ -9,9 +9,8 @@
 /* ---- what the settings say ---- */
 
 /* What one of its names says, and where; NaN: not known. */
-static double take(const struct advice_facts *facts, const char *const names[], struct span *from)
+static double take_from(const struct advice_setting *setting, struct span *from)
 {
-	const struct advice_setting *setting = fit_find(facts, names);
 	double value = fit_number_of(setting);
 
 	if (!(value > 0))
@@ -21,9 +20,15 @@ static double take(const struct advice_facts *facts, const char *const names[], 
 	return value;
 }
 
-static const char *const hidden_names[FIT_NAMES_MAX] = {
-	"hidden_size", "n_embd", "d_model", "hidden_width", "hidden_dim"};
-static const char *const layer_names[FIT_NAMES_MAX] = {"num_layers", "num_hidden_layers", "n_layer", "n_layers"};
+static double take(const struct advice_facts *facts, const char *const names[], struct span *from)
+{
+	return take_from(fit_find(facts, names), from);
+}
+
+static double take_size(const struct advice_facts *facts, enum model_setting size, struct span *from)
+{
+	return take_from(fit_find_named(facts, model_setting_names(size)), from);
+}
 
 const struct advice_setting *fit_settings_family(const struct advice_facts *facts)
 {
@@ -35,13 +40,12 @@ const struct advice_setting *fit_settings_family(const struct advice_facts *fact
 
 void fit_settings_sizes(const struct advice_facts *facts, const struct advice_setting *out[2])
 {
-	out[0] = fit_find(facts, hidden_names);
-	out[1] = fit_find(facts, layer_names);
+	out[0] = fit_find_named(facts, model_setting_names(MODEL_HIDDEN));
+	out[1] = fit_find_named(facts, model_setting_names(MODEL_LAYERS));
 }
 
 static void read_sizes(const struct advice_facts *facts, struct fit_settings *out)
 {
-	static const char *const heads[FIT_NAMES_MAX] = {"num_attention_heads", "num_heads", "n_head", "n_heads"};
 	static const char *const sequence[FIT_NAMES_MAX] = {"seq_length", "sequence_length", "max_seq_length",
 		"max_seq_len", "seq_len", "block_size", "max_context_width", "encoder_seq_length", "sequence_len",
 		"cutoff_len", "max_sequence_length"};
@@ -50,9 +54,9 @@ static void read_sizes(const struct advice_facts *facts, struct fit_settings *ou
 	const double sequence_max = 1e9;
 	struct fit_setup *f = &out->setup;
 
-	f->hidden = take(facts, hidden_names, &out->from[FIT_HIDDEN]);
-	f->layers = take(facts, layer_names, &out->from[FIT_LAYERS]);
-	f->heads = take(facts, heads, &out->from[FIT_HEADS]);
+	f->hidden = take_size(facts, MODEL_HIDDEN, &out->from[FIT_HIDDEN]);
+	f->layers = take_size(facts, MODEL_LAYERS, &out->from[FIT_LAYERS]);
+	f->heads = take_size(facts, MODEL_HEADS, &out->from[FIT_HEADS]);
 	f->sequence = take(facts, sequence, &out->from[FIT_SEQUENCE]);
 	if (isnan(f->sequence)) {
 		f->sequence = take(facts, longest, &out->from[FIT_SEQUENCE]);
@@ -61,98 +65,19 @@ static void read_sizes(const struct advice_facts *facts, struct fit_settings *ou
 	}
 }
 
-/* A gated feed-forward layer is said as such, by its activation, or by the family that is known for it. */
-static bool is_gated(const struct advice_facts *facts)
+static struct model_said find_said(void *context, enum model_setting named)
 {
-	static const char *const flags[FIT_NAMES_MAX] = {"swiglu", "gated_linear_unit"};
-	static const char *const activations[FIT_NAMES_MAX] = {"hidden_act", "hidden_activation", "activation",
-		"activation_function", "activation_func", "activation_type"};
-	static const char *const families[FIT_NAMES_MAX] = {"model_type"};
-	static const char *const gates[] = {"glu", "silu"}, *const gated[] = {"llama", "mistral", "qwen", "gemma"};
-	const struct advice_setting *activation = fit_find(facts, activations), *family = fit_find(facts, families);
-	bool is_said = fit_is_on(fit_find(facts, flags));
+	const struct advice_setting *setting = fit_find_named(context, model_setting_names(named));
 
-	for (size_t i = 0; i < sizeof gates / sizeof *gates; i++)
-		is_said |= fit_says(activation, gates[i]);
-	for (size_t i = 0; i < sizeof gated / sizeof *gated; i++)
-		is_said |= fit_says(family, gated[i]);
-	return is_said;
-}
-
-/* What is said as such, else what such a model has: Llama's kind where it is gated, GPT's else. */
-static bool or_usual(const struct advice_setting *setting, bool is_said_so, bool usual)
-{
-	return setting ? fit_is_on(setting) == is_said_so : usual;
-}
-
-static void read_kind(const struct advice_facts *facts, struct model_size *m)
-{
-	static const char *const ties[FIT_NAMES_MAX] = {
-		"tie_word_embeddings", "share_embeddings_and_output_weights", "weight_tying"};
-	static const char *const unties[FIT_NAMES_MAX] = {"untie_embeddings_and_output_weights"};
-	static const char *const biases[FIT_NAMES_MAX] = {"add_bias_linear", "bias", "include_bias"};
-	static const char *const no_biases[FIT_NAMES_MAX] = {"disable_bias_linear", "no_bias"};
-	static const char *const norms[FIT_NAMES_MAX] = {"normalization", "norm_type"};
-	const struct advice_setting *norm = fit_find(facts, norms);
-
-	m->is_gated = is_gated(facts);
-	m->has_own_output =
-		or_usual(fit_find(facts, unties), true, or_usual(fit_find(facts, ties), false, m->is_gated));
-	m->has_biases =
-		or_usual(fit_find(facts, no_biases), false, or_usual(fit_find(facts, biases), true, !m->is_gated));
-	m->has_rms_norm = norm ? fit_says(norm, "rms") : m->is_gated;
-}
-
-/* Learned ones alone are parameters. */
-static double count_positions(const struct advice_facts *facts, const struct model_size *m, double sequence)
-{
-	static const char *const kinds[FIT_NAMES_MAX] = {"position_embedding_type", "pos_emb_type"};
-	static const char *const rotary[FIT_NAMES_MAX] = {
-		"use_rotary_position_embeddings", "rope_theta", "rotary_base"};
-	static const char *const most[FIT_NAMES_MAX] = {"max_position_embeddings", "n_positions"};
-	const struct advice_setting *kind = fit_find(facts, kinds);
-	double said = fit_number_of(fit_find(facts, most));
-	static const char *const biases[FIT_NAMES_MAX] = {"alibi", "use_alibi"};
-	if (fit_is_on(fit_find(facts, biases)))
-		return 0;
-	bool is_learned =
-		kind ? fit_says(kind, "learn") || fit_says(kind, "absolute") : !m->is_gated && !fit_find(facts, rotary);
-
-	if (!is_learned)
-		return 0;
-	return said > 0 ? said : sequence;
+	if (!setting)
+		return (struct model_said){.text = SPAN(""), .number = NAN};
+	return (struct model_said){true, setting->text, fit_number_of(setting)};
 }
 
 static void count_parameters(const struct advice_facts *facts, struct fit_settings *out)
 {
-	static const char *const vocabulary[FIT_NAMES_MAX] = {"padded_vocab_size", "vocab_size", "n_vocab"};
-	static const char *const key_heads[FIT_NAMES_MAX] = {
-		"num_query_groups", "num_key_value_heads", "n_kv_heads", "num_kv_heads"};
-	static const char *const head_size[FIT_NAMES_MAX] = {"kv_channels", "head_dim"};
-	static const char *const within[FIT_NAMES_MAX] = {
-		"ffn_hidden_size", "intermediate_size", "n_inner", "d_ff", "ffn_dim"};
-	static const char *const ratios[FIT_NAMES_MAX] = {"expansion_ratio"};
-	const struct fit_setup *f = &out->setup;
-	struct span ignored;
-	struct model_size *m = &out->model;
-
-	*m = (struct model_size){.layers = f->layers, .hidden = f->hidden, .heads = f->heads};
-	read_kind(facts, m);
-	m->vocabulary = take(facts, vocabulary, &ignored);
-	m->key_heads = take(facts, key_heads, &ignored);
-	m->head_size = take(facts, head_size, &ignored);
-	m->feed_forward = take(facts, within, &ignored);
-	if (isnan(m->key_heads))
-		m->key_heads = m->heads;
-	if (isnan(m->head_size))
-		m->head_size = m->hidden / m->heads;
-	double ratio = take(facts, ratios, &ignored);
-	if (isnan(m->feed_forward) && ratio > 0)
-		m->feed_forward = ratio * m->hidden;
-	if (isnan(m->feed_forward) && !m->is_gated)
-		m->feed_forward = 4 * m->hidden; /* as all of GPT have it; of gated ones no width is usual */
-	m->positions = count_positions(facts, m, f->sequence);
-	out->setup.parameters = model_size_count(m);
+	model_size_read(&out->model, out->setup.sequence, find_said, (void *)(uintptr_t)facts);
+	out->setup.parameters = model_size_count(&out->model);
 }
 
 static void read_model(const struct advice_facts *facts, struct fit_settings *out)

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "api/machines/fit_sharding.h"
-#include "fleet/model_size.h"
+#include "model/jobs/model_size.h"
 
 enum fit_input {
 	FIT_PARAMETERS,

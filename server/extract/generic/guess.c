@@ -1,5 +1,7 @@
 #include "extract/generic/guess.h"
 
+#include "model/metrics/consumed.h"
+
 #include <string.h>
 
 enum { KNOWN_WITH_STEP = 1, KNOWN_WITHOUT_STEP = 2, UNKNOWN_WITH_STEP = 3, SCALE_WITHOUT_STEP = 3 };
@@ -256,6 +258,14 @@ static bool is_never(unsigned classes, struct span word, bool is_scale)
 	return (classes & NEVER) && !span_equal_fold(word, SPAN("total")) && !is_extreme(word) && !is_scale;
 }
 
+/* What a job's tokens are counted by, though "num" and "total" are sizes elsewhere: without a step it is a setting, or a sum at the end. */
+static bool is_count_of_data(struct span key)
+{
+	enum consumed what = consumed_of(key);
+
+	return what == CONSUMED_TOKENS || what == CONSUMED_SAMPLES;
+}
+
 unsigned guess_points_needed(struct span key, bool has_step)
 {
 	struct span rest = key, word, before = SPAN("");
@@ -265,6 +275,8 @@ unsigned guess_points_needed(struct span key, bool has_step)
 
 	if (key.len == 0 || key.len > GUESS_NAME_MAX_BYTES)
 		return GUESS_NEVER;
+	if (has_step && is_count_of_data(key))
+		return KNOWN_WITH_STEP;
 	while (next_word(&rest, &word)) {
 		unsigned classes = classes_of(word);
 		is_loss = is_word_of_loss(word);

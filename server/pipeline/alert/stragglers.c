@@ -1,6 +1,7 @@
 #include "pipeline/alert/stragglers.h"
 
 #include "base/clock.h"
+#include "extract/derive.h"
 #include "model/incident.h"
 #include "pipeline/alert/each_job.h"
 #include "pipeline/alert/incidents.h"
@@ -10,6 +11,7 @@
 
 enum {
 	NOTED_MAX = 4096, /* of a series, between two looks */
+	TAKEN_UP_MAX = 4096, /* stragglers of a job */
 	FEW_STREAMS_MS = 60 * 1000 /* so long what a job of few streams says is kept for more streams to come */
 };
 
@@ -36,6 +38,8 @@ enum status stragglers_note(struct stream_state *stream, struct series_state *se
 	if (!mem_grow((void **)&series->paces, series->pace_count, &series->pace_cap, sizeof *series->paces))
 		return error_no_memory(err);
 	stream->has_paces = true;
+	rate /= pace_unit(series->role,
+		span_from(series->unit)); /* one stream's trainer may print s where the others' prints ms */
 	series->paces[series->pace_count++] = (struct pace){point->step, point->ts_ms, ordinal, rate, point->attempt};
 	return OK;
 }
@@ -83,6 +87,35 @@ static enum status add_metric(
 	return OK;
 }
 
+static enum status add_slow(struct pace_metric *metric, size_t lane, const struct incident *incident, struct error *err)
+{
+	if (!mem_grow((void **)&metric->slow, metric->slow_count, &metric->slow_cap, sizeof *metric->slow))
+		return error_no_memory(err);
+	metric->slow[metric->slow_count++] = (struct slow_stream){lane, *incident};
+	return OK;
+}
+
+static enum status take_up_one(
+	struct stragglers *stragglers, struct job_state *job, const struct incident_row *row, struct error *err)
+{
+	struct stream_state *stream;
+	size_t lane = 0;
+
+	while ((stream = job_stream_at(job, lane)) && stream->stream_id != row->series_id >> SERIES_BITS)
+		lane++;
+	AUTO_MEM char *name = mem_copy_bytes(row->metric.ptr, row->metric.len);
+	if (!name)
+		return error_no_memory(err);
+	struct pace_metric *metric = find_metric(stragglers, name);
+	if (!stream || (!metric && stragglers->count == PACE_METRICS_MAX))
+		return OK;
+	if (!metric)
+		TRY(add_metric(stragglers, row->metric, &metric, err));
+	if (!pace_watch_resume(metric->watch, lane, row->incident.opened_step))
+		return error_no_memory(err);
+	return add_slow(metric, lane, &row->incident, err);
+}
+
 /* After a start: what is open already. */
 static enum status take_up(
 	struct stragglers *stragglers, struct store_reader *reader, struct job_state *job, struct error *err)
@@ -92,24 +125,16 @@ static enum status take_up(
 		.state = INCIDENT_OPEN,
 		.kind = INCIDENT_STRAGGLER,
 		.cursor = SPAN(""),
-		.limit = 1};
+		.limit = TAKEN_UP_MAX};
 	struct incident_row *rows;
-	struct stream_state *stream;
-	struct pace_metric *metric;
 	struct span cursor;
 	size_t count;
 
 	if (!arena)
 		return error_no_memory(err);
 	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
-	for (size_t i = 0; count && (stream = job_stream_at(job, i)); i++)
-		if (stream->stream_id == rows[0].series_id >> SERIES_BITS) {
-			TRY(add_metric(stragglers, rows[0].metric, &metric, err));
-			metric->incident = rows[0].incident;
-			metric->lane = i;
-			metric->is_open = true;
-			pace_watch_resume(metric->watch, i, rows[0].incident.opened_step);
-		}
+	for (size_t i = 0; i < count; i++)
+		TRY(take_up_one(stragglers, job, &rows[i], err));
 	return OK;
 }
 
@@ -182,10 +207,10 @@ struct looking {
 	struct error *err;
 };
 
-static enum status hand_over(struct looking *looking, struct pace_metric *metric)
+static enum status hand_over(struct looking *looking, struct pace_metric *metric, struct slow_stream *slow)
 {
-	struct stream_state *stream = job_stream_at(looking->job, metric->lane);
-	struct incident *incident = &metric->incident;
+	struct stream_state *stream = job_stream_at(looking->job, slow->lane);
+	struct incident *incident = &slow->incident;
 	enum status status = OK;
 
 	pthread_mutex_lock(&stream->mutex);
@@ -198,47 +223,92 @@ static enum status hand_over(struct looking *looking, struct pace_metric *metric
 	return status;
 }
 
-/* Rates are what is compared; people know the figures that their log prints. */
-static struct straggler as_printed(const struct straggler *found, enum role role)
+/* Rates are what is compared; people know the figures that their log prints. unit: of the stream that is slow. */
+static struct straggler as_printed(const struct straggler *found, enum role role, double unit)
 {
 	if (role != ROLE_STEP_TIME)
 		return *found;
-	return (struct straggler){.rate = 1 / found->rate,
-		.usual = 1 / found->usual,
-		.spread = found->spread / (found->usual * found->usual), /* of a small one: the slope of 1 / x */
+	return (struct straggler){.rate = 1 / (found->rate * unit),
+		.usual = 1 / (found->usual * unit),
+		.spread = found->spread / (found->usual * found->usual * unit), /* of a small one: the slope of 1 / x */
 		.score = -found->score};
 }
 
-static void report(void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *rates)
+static double unit_of(const struct looking *looking, size_t lane)
+{
+	struct stream_state *stream = job_stream_at(looking->job, lane);
+	const struct pace_metric *metric = looking->metric;
+
+	pthread_mutex_lock(&stream->mutex);
+	const struct series_state *series = stream_find_series(stream, span_from(metric->name));
+	double unit = series ? pace_unit(series->role, span_from(series->unit)) : 1;
+	pthread_mutex_unlock(&stream->mutex);
+	return unit;
+}
+
+static struct incident open_incident(const struct looking *looking, const struct pace_finding *finding)
+{
+	struct straggler found = as_printed(&finding->found, looking->metric->role, unit_of(looking, finding->lane));
+	const struct pace *pace = &finding->pace;
+
+	return (struct incident){.kind = INCIDENT_STRAGGLER,
+		.severity = SEVERITY_WARNING,
+		.state = INCIDENT_OPEN,
+		.opened_ordinal = pace->ordinal,
+		.first_step = finding->first_step,
+		.opened_step = pace->step,
+		.last_step = pace->step,
+		.opened_ms = pace->ts_ms,
+		.line = NO_LINE,
+		.value = found.rate,
+		.expected = found.usual,
+		.spread = found.spread,
+		.score = found.score,
+		.worst = found.rate,
+		.worst_step = pace->step};
+}
+
+/* What is said of the metric that leads alone. */
+static enum status say(struct looking *looking, struct slow_stream *slow)
+{
+	const struct stragglers *stragglers = looking->job->stragglers;
+
+	return looking->metric == &stragglers->metrics[stragglers->leader] ? hand_over(looking, looking->metric, slow)
+									   : OK;
+}
+
+static enum status say_slow(struct looking *looking, const struct pace_finding *finding)
+{
+	struct pace_metric *metric = looking->metric;
+	struct incident incident = open_incident(looking, finding);
+
+	TRY(add_slow(metric, finding->lane, &incident, looking->err));
+	return say(looking, &metric->slow[metric->slow_count - 1]);
+}
+
+static enum status say_caught_up(struct looking *looking, const struct pace_finding *finding)
+{
+	struct pace_metric *metric = looking->metric;
+	size_t at = 0;
+
+	while (at < metric->slow_count && metric->slow[at].lane != finding->lane)
+		at++;
+	if (at == metric->slow_count)
+		return OK;
+	struct slow_stream slow = metric->slow[at];
+	metric->slow[at] = metric->slow[--metric->slow_count];
+	slow.incident.state = INCIDENT_RECOVERED;
+	slow.incident.last_step = finding->pace.step;
+	slow.incident.closed_ms = finding->pace.ts_ms;
+	return say(looking, &slow);
+}
+
+static void report(void *context, const struct pace_finding *finding)
 {
 	struct looking *looking = context;
-	struct pace_metric *metric = looking->metric;
-	struct straggler found = as_printed(rates, metric->role);
-	struct incident *incident = &metric->incident;
 
-	if (looking->status != OK)
-		return;
-	if (is_slow)
-		*incident = (struct incident){.kind = INCIDENT_STRAGGLER,
-			.severity = SEVERITY_WARNING,
-			.opened_ordinal = pace->ordinal,
-			.first_step = pace->step,
-			.opened_step = pace->step,
-			.opened_ms = pace->ts_ms,
-			.line = NO_LINE,
-			.value = found.rate,
-			.expected = found.usual,
-			.spread = found.spread,
-			.score = found.score,
-			.worst = found.rate,
-			.worst_step = pace->step};
-	incident->state = is_slow ? INCIDENT_OPEN : INCIDENT_RECOVERED;
-	incident->last_step = pace->step;
-	incident->closed_ms = is_slow ? 0 : pace->ts_ms;
-	metric->lane = lane;
-	metric->is_open = is_slow;
-	if (metric == &looking->job->stragglers->metrics[looking->job->stragglers->leader])
-		looking->status = hand_over(looking, metric);
+	if (looking->status == OK)
+		looking->status = finding->is_slow ? say_slow(looking, finding) : say_caught_up(looking, finding);
 }
 
 /* More streams have it: a tracker often tells the step time of one rank alone. Of as many, a step time is better. */
@@ -251,19 +321,21 @@ static bool leads(const struct pace_metric *one, const struct pace_metric *other
 	return one->role == ROLE_STEP_TIME && other->role != ROLE_STEP_TIME;
 }
 
-/* One metric leads until what it said has ended. */
+/* One metric leads until all that it said has ended. */
 static enum status choose_leader(struct looking *looking)
 {
 	struct stragglers *stragglers = looking->job->stragglers;
 	struct pace_metric *leader = &stragglers->metrics[stragglers->leader];
 
-	if (leader->is_open)
+	if (leader->slow_count)
 		return OK;
 	for (size_t i = 0; i < stragglers->count; i++)
 		if (leads(&stragglers->metrics[i], leader))
 			leader = &stragglers->metrics[i];
 	stragglers->leader = (size_t)(leader - stragglers->metrics);
-	return leader->is_open ? hand_over(looking, leader) : OK;
+	for (size_t i = 0; i < leader->slow_count; i++)
+		TRY(hand_over(looking, leader, &leader->slow[i]));
+	return OK;
 }
 
 static enum status look_at(

@@ -1,5 +1,5 @@
 /*
- * Job: of jobs whose streams tell their own pace, the stream that is slower than the others (kind straggler, of that stream's
+ * Job: of jobs whose streams tell their own pace, the streams that are slower than the others (kind straggler, of that stream's
  *      series): brings what the consumers noted to the comparison (detect/pace_watch.h), and what it says to the writer.
  * Ownership: a job's own. Threads: note: extraction, under the stream's lock; the others: maintenance.
  * What is found follows from the points, not from when it is looked. What was noted and not looked at is lost by a crash, unless

@@ -5,6 +5,7 @@
 #include "model/jobs/by_hand.h"
 #include "model/jobs/failure.h"
 #include "model/incident.h"
+#include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "read/charts/derivation.h"
 #include "read/charts/run_inputs.h"
@@ -190,47 +191,41 @@ enum status goodput_read_tokens_per_step(struct pipeline *pipeline, struct store
 	return OK;
 }
 
-/* What was said of a job; machine_ms: where a break has no step before it. */
+/* What was said of a job. */
 struct said {
 	const struct pipeline *pipeline;
 	const struct said_signature *items;
 	size_t count;
-	int64_t machine_ms;
 };
 
-/* The gravest that may have broken it off, of these the first; its weight, 0: there is none. */
-static int find_gravest(const struct said *said, const struct goodput_break *broken, const struct fault_window *window,
+/* What explains best what showed at at_ms, of that the first; its weight, 0: there is none. */
+static int find_gravest(const struct said *said, const struct fault_window *window, int64_t at_ms, int64_t machine_ms,
 	struct span *signature)
 {
-	int most = 0;
+	int most = 0, weight = 0;
 
 	*signature = SPAN("");
 	for (size_t i = 0; i < said->count && said->items[i].first_ms <= window->to_ms; i++) {
 		const struct said_signature *item = &said->items[i];
-		int weight = known_fault_weight(said->pipeline, item->signature, item->severity);
-		bool is_of_it = broken->step < 0 ? fault_is_shortly_before(window, broken->from_ms, said->machine_ms,
-							   weight, item->first_ms, item->last_ms)
-						 : fault_is_within(window, weight, item->first_ms, item->last_ms);
-		if (weight <= most || !is_of_it)
+		struct fault_said fault = {known_fault_weight(said->pipeline, item->signature, item->severity),
+			item->first_ms, item->last_ms};
+		int rank = fault_rank(window, at_ms, machine_ms, &fault);
+		if (rank <= most)
 			continue;
-		most = weight;
+		most = rank;
+		weight = fault.weight;
 		*signature = item->signature;
 	}
-	return most;
+	return weight;
 }
 
-static struct span find_signature(
-	struct said *said, const struct goodput_break *broken, int64_t went_on_ms, int64_t now_ms)
+static struct span find_signature(const struct said *said, const struct fault_window *window, int64_t at_ms)
 {
-	struct fault_window window = {went_on_ms, broken->from_ms, broken->to_ms ? broken->to_ms : now_ms};
 	struct span signature;
+	int weight = find_gravest(said, window, at_ms, FAULT_BROKE_OFF_MS, &signature);
 
-	said->machine_ms = FAULT_BROKE_OFF_MS;
-	int weight = find_gravest(said, broken, &window, &signature);
-	if (weight >= FAULT_WEIGHT_CRITICAL || broken->step >= 0)
-		return signature;
-	said->machine_ms = FAULT_OF_MACHINE_MS;
-	(void)find_gravest(said, broken, &window, &signature);
+	if (weight < FAULT_WEIGHT_CRITICAL && window->last_step_ms == INT64_MIN)
+		(void)find_gravest(said, window, at_ms, FAULT_OF_MACHINE_MS, &signature);
 	return signature;
 }
 
@@ -260,25 +255,46 @@ static enum status read_said(
 	return OK;
 }
 
+/* The break that is the job's failure is looked at as for its incident, job_failed: one failure has one cause. */
+static enum status read_window(struct pipeline *pipeline, const struct job_goodput *job, size_t at,
+	struct store_reader *reader, struct arena *arena, int64_t now_ms, struct fault_window *out, int64_t *at_ms,
+	struct error *err)
+{
+	const struct goodput_break *broken = &job->derived.breaks[at];
+	bool is_end = at + 1 == job->derived.break_count && (!broken->to_ms || broken->is_of_next);
+
+	if (is_end && job->facts.facts.end == GOODPUT_FAILED && job->job.ended_ms)
+		return life_read_fault_window(pipeline, reader, arena, &job->job, out, at_ms, err);
+	*at_ms = broken->from_ms;
+	*out = (struct fault_window){.from_ms = at ? broken[-1].to_ms : INT64_MIN,
+		.last_step_ms = broken->step < 0 ? INT64_MIN : broken->from_ms,
+		.to_ms = broken->to_ms ? broken->to_ms : now_ms};
+	return OK;
+}
+
 /* A status that names the cause is believed first; that nobody knows it names none. */
-static enum status name_causes(const struct pipeline *pipeline, struct job_goodput *job, struct store_reader *reader,
+static enum status name_causes(struct pipeline *pipeline, struct job_goodput *job, struct store_reader *reader,
 	struct arena *arena, int64_t now_ms, struct error *err)
 {
 	struct goodput *derived = &job->derived;
 	struct said said = {.pipeline = pipeline};
+	struct fault_window window;
+	int64_t at_ms;
 
 	if (!derived->break_count)
 		return OK;
 	TRY(read_said(&said, reader, arena, job->job.job_id, err));
 	for (size_t i = 0; i < derived->break_count; i++) {
 		struct goodput_break *broken = &derived->breaks[i];
-		int64_t went_on_ms = i ? broken[-1].to_ms : INT64_MIN;
 		if (span_equal_fold(broken->cause, SPAN("unknown")))
 			broken->cause = SPAN("");
 		const char *class = failure_class(broken->cause);
 		bool is_class = class && span_equal(broken->cause, span_from(class));
-		struct span signature = find_signature(&said, broken, went_on_ms, now_ms);
-		if (signature.len && (!broken->cause.len || is_class))
+		if (!said.count || (broken->cause.len && !is_class))
+			continue;
+		TRY(read_window(pipeline, job, i, reader, arena, now_ms, &window, &at_ms, err));
+		struct span signature = find_signature(&said, &window, at_ms);
+		if (signature.len)
 			broken->cause = signature;
 	}
 	return OK;

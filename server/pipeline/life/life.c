@@ -209,6 +209,30 @@ enum status life_read_known(struct pipeline *pipeline, struct store_reader *read
 }
 
 /* Why it failed is known by when it did, not by when somebody says that it was: but what a later end has taken in was before it. */
+static int64_t failed_at_ms(const struct life_decided *decided, const struct job_row *row)
+{
+	return row->ended_ms < decided->known_end_ms ? decided->known_end_ms : row->ended_ms;
+}
+
+enum status life_read_fault_window(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct fault_window *out, int64_t *failed_ms, struct error *err)
+{
+	struct history stored = {.failure_reason = SPAN("")};
+	const struct history *history = &stored;
+	struct life_decided decided;
+	bool is_set;
+
+	*failed_ms = row->ended_ms;
+	TRY(decide_if_set(pipeline, reader, arena, row, &decided, &is_set, err));
+	if (is_set) {
+		history = &decided.by_hand.base;
+		*failed_ms = failed_at_ms(&decided, row);
+	} else {
+		TRY(store_read_transitions(reader, arena, row->job_id, &stored.rows, &stored.count, err));
+	}
+	return fault_window_read(pipeline, reader, arena, row, history, *failed_ms, out, err);
+}
+
 static enum status name_fault(struct life *life, struct store_reader *reader, const struct life_decided *decided,
 	struct job_row *row, struct known_fault *fault, struct error *err)
 {
@@ -216,8 +240,7 @@ static enum status name_fault(struct life *life, struct store_reader *reader, co
 	struct job_row failed = *row;
 	struct fault_window window = {0};
 
-	if (failed.ended_ms < decided->known_end_ms)
-		failed.ended_ms = decided->known_end_ms;
+	failed.ended_ms = failed_at_ms(decided, row);
 	if (span_equal(failed.status, SPAN("Failed")))
 		TRY(fault_window_read(
 			life->pipeline, reader, life->arena, &failed, history, failed.ended_ms, &window, err));

@@ -8,6 +8,7 @@
 #include "pipeline/life/stall.h"
 #include "state/streams/directory.h"
 #include "state/jobs/history_by_hand.h"
+#include "state/known_fault.h"
 #include "store/jobs.h"
 
 struct pipeline;
@@ -35,6 +36,9 @@ void life_say(const struct life *life);
 /* Any thread. What is known of it but for what was set by hand; from what is stored where nothing was set. */
 enum status life_read_known(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
 	const struct job_row *row, struct history *out, struct error *err) MUST_CHECK;
+/* The same of the time in which lies what made a job fail, and of when it did. row: of one that has failed. */
+enum status life_read_fault_window(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
+	const struct job_row *row, struct fault_window *out, int64_t *failed_ms, struct error *err) MUST_CHECK;
 /* The job's history (life_read_known) is on disk, or is read from there: RAM knows from it which lines would change it. */
 void life_note(struct job_state *job, const struct history *history);
 

@@ -1,6 +1,7 @@
 /* Points of a chart: sealed chunks, then the tail; folded into buckets of one width over all streams asked for. */
 #include "read/charts/chart.h"
 
+#include "extract/derive.h"
 #include "read/charts/chart_query.h"
 #include "read/charts/main_series.h"
 #include "read/charts/points_walk.h"
@@ -551,6 +552,14 @@ static enum status add_point(void *context, const struct stream_view *stream, co
 	return OK;
 }
 
+/* What figures of this series are in the unit of the first. */
+static double scale_of(struct heat *out, const struct series_view *series)
+{
+	if (!out->series)
+		out->series = series;
+	return pace_unit(series->role, series->unit) / pace_unit(out->series->role, out->series->unit);
+}
+
 /* One row of cells serves all streams in turn. */
 static enum status fold_rows(
 	struct folding *folding, struct points_walk *walk, struct point *points, struct heat *out, struct error *err)
@@ -558,17 +567,23 @@ static enum status fold_rows(
 	for (size_t i = 0; i < folding->view->stream_count; i++) {
 		const struct stream_view *stream = folding->stream = &folding->view->streams[i];
 		uint64_t before = folding->total;
+		double scale = 1;
 		memset(folding->cells, 0, folding->size * sizeof *folding->cells);
-		for (size_t j = 0; j < stream->series_count; j++)
-			if (is_of_metric(stream, &stream->series[j], folding->query->metric))
-				TRY(fold_series(folding, walk, &stream->series[j], points, err));
+		for (size_t j = 0; j < stream->series_count; j++) {
+			if (!is_of_metric(stream, &stream->series[j], folding->query->metric))
+				continue;
+			scale = scale_of(out, &stream->series[j]);
+			TRY(fold_series(folding, walk, &stream->series[j], points, err));
+		}
 		if (folding->total == before)
 			continue;
 		double *row = out->means + out->row_count * folding->size;
 		out->row_streams[out->row_count++] = (uint32_t)i;
 		for (size_t column = 0; column < folding->size; column++) {
 			const struct cell *cell = &folding->cells[column];
-			row[column] = cell->count ? cell->sum / (double)cell->count : cell->bad_count ? INFINITY : NAN;
+			row[column] = cell->count       ? scale * cell->sum / (double)cell->count
+				      : cell->bad_count ? INFINITY
+							: NAN;
 		}
 	}
 	return OK;

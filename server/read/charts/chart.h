@@ -43,6 +43,7 @@ enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, s
 /* The streams of a job beside each other: means by stream and bucket. AXIS_STEP or AXIS_TIME; the query's stream is not looked at. */
 struct heat {
 	struct span metric; /* the one that was found */
+	const struct series_view *series; /* the first of it: in its unit are all means */
 	double *means; /* row by row; NaN: no point there, infinite: none that is finite */
 	uint32_t *row_streams; /* of each row, index into the view's streams; those without a point have none */
 	size_t row_count, columns;

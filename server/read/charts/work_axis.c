@@ -6,7 +6,7 @@
 #include "read/charts/chart.h"
 #include "read/charts/chart_chain.h"
 #include "read/charts/run_inputs.h"
-#include "read/charts/tokens_read.h"
+#include "read/charts/tokens_meter.h"
 #include "read/view.h"
 #include "store/jobs.h"
 
@@ -82,7 +82,7 @@ enum status work_count_read(struct pipeline *pipeline, struct store_reader *read
 	out->from = out->metric;
 	if (rank > RANK_MAYBE)
 		return OK;
-	TRY(tokens_read_meter(pipeline, reader, arena, view, &inputs, &meter, err));
+	TRY(tokens_meter_read(pipeline, reader, arena, view, &inputs, &meter, err));
 	if (!meter_rises(&meter))
 		return OK;
 	*out = (struct work_count){

@@ -11,14 +11,18 @@
 
 enum { PACE_METRICS_MAX = 32 }; /* of a job; those that come later are not compared */
 
+struct slow_stream {
+	size_t lane;
+	struct incident incident;
+};
+
 /* A metric by which streams tell their pace: all are compared, and what comes of it is said of one alone. */
 struct pace_metric {
 	char *name;
 	enum role role;
 	struct pace_watch *watch;
-	struct incident incident; /* the last that opened */
-	size_t lane; /* of it */
-	bool is_open; /* the incident */
+	struct slow_stream *slow; /* whose incidents are open */
+	size_t slow_count, slow_cap;
 };
 
 struct stragglers {

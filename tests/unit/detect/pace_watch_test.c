@@ -6,18 +6,20 @@ enum { LANES = 5, SLOW = 3, SLOW_FROM = 1000, FAST_FROM = 2000, END = 3000, EVER
 struct said {
 	int opened, ended;
 	size_t lane;
-	int64_t opened_step, ended_step;
+	int64_t opened_step, ended_step, first_step;
 };
 
-static void take(void *context, bool is_slow, size_t lane, const struct pace *pace, const struct straggler *found)
+static void take(void *context, const struct pace_finding *finding)
 {
 	struct said *said = context;
 
-	CHECK(is_slow == found->is_slow);
-	said->lane = lane;
-	said->opened += is_slow;
-	said->ended += !is_slow;
-	*(is_slow ? &said->opened_step : &said->ended_step) = pace->step;
+	CHECK(finding->is_slow == finding->found.is_slow);
+	said->lane = finding->lane;
+	said->opened += finding->is_slow;
+	said->ended += !finding->is_slow;
+	*(finding->is_slow ? &said->opened_step : &said->ended_step) = finding->pace.step;
+	if (finding->is_slow)
+		said->first_step = finding->first_step;
 }
 
 /* Rates a little apart, so that there is a spread; the slow one loses a fifth for a while. */
@@ -44,6 +46,8 @@ static void check_said(const struct said *said)
 	CHECK_INT(said->lane, SLOW);
 	CHECK_INT(said->opened_step, SLOW_FROM + EVERY); /* the second comparison */
 	CHECK_INT(said->ended_step, FAST_FROM);
+	/* the first that is slow is at SLOW_FROM, a median of four blocks of which two are */
+	CHECK_INT(said->first_step, SLOW_FROM - 2 * EVERY + 1);
 }
 
 TEST(streams_in_step_are_compared_as_they_come)
@@ -110,7 +114,7 @@ TEST(a_restart_begins_afresh_and_what_was_open_ends_by_what_comes_then)
 	AUTO(pace_watch) watch = pace_watch_new();
 	struct said said = {0};
 
-	pace_watch_resume(watch, SLOW, SLOW_FROM + EVERY);
+	CHECK(pace_watch_resume(watch, SLOW, SLOW_FROM + EVERY));
 	for (int64_t step = 2 * EVERY; step < FAST_FROM;
 		step += EVERY) /* what a replay repeats of before ends nothing */
 		for (size_t lane = 0; lane < LANES; lane++)
@@ -128,4 +132,115 @@ TEST(a_restart_begins_afresh_and_what_was_open_ends_by_what_comes_then)
 	pace_watch_look(watch, take, &said);
 	CHECK_INT(said.ended, 1);
 	CHECK_INT(said.ended_step, EVERY);
+}
+
+/* ---- several, and restarts ---- */
+
+enum { MANY = 16, FIRST_SLOW = 9, THEN_SLOW = 5 };
+
+struct each {
+	struct said lanes[MANY];
+};
+
+static void take_each(void *context, const struct pace_finding *finding)
+{
+	struct each *each = context;
+
+	take(&each->lanes[finding->lane], finding);
+}
+
+static struct pace even_pace(size_t lane, int64_t step, uint32_t attempt)
+{
+	double rate = 100 + 0.02 * (double)lane + 0.3 * (double)(step * 7 % 5);
+
+	return (struct pace){.step = step,
+		.ts_ms = attempt * 1000000 + step,
+		.ordinal = (uint64_t)step,
+		.rate = rate,
+		.attempt = attempt};
+}
+
+TEST(whoever_is_slow_is_named_though_another_one_is_already)
+{
+	AUTO(pace_watch) watch = pace_watch_new();
+	struct each each = {0};
+
+	for (int64_t step = EVERY; step < 400; step += EVERY)
+		for (size_t lane = 0; lane < MANY; lane++) {
+			struct pace pace = even_pace(lane, step, 1);
+			pace.rate *= lane == FIRST_SLOW && step > 40   ? 0.87
+				     : lane == THEN_SLOW && step > 140 ? 0.77
+								       : 1;
+			CHECK(pace_watch_add(watch, lane, &pace));
+			pace_watch_look(watch, take_each, &each);
+		}
+	for (size_t lane = 0; lane < MANY; lane++) {
+		CHECK_INT(each.lanes[lane].opened, lane == FIRST_SLOW || lane == THEN_SLOW);
+		CHECK_INT(each.lanes[lane].ended, 0);
+	}
+	CHECK_INT(each.lanes[FIRST_SLOW].opened_step, 48 + EVERY);
+	CHECK_INT(each.lanes[THEN_SLOW].opened_step, 144 + EVERY);
+}
+
+/* An attempt of 37 figures with a slow stretch of one stream, and the next from before its end. */
+static void add_attempts(struct pace_watch *watch, size_t lane, uint32_t from, uint32_t to)
+{
+	for (uint32_t attempt = from; attempt <= to; attempt++)
+		for (int64_t step = attempt == 1 ? EVERY : 256; step < (attempt == 1 ? 296 : 400); step += EVERY) {
+			struct pace pace = even_pace(lane, step, attempt);
+			pace.rate *= attempt == 1 && lane == SLOW && step > 60 && step <= 160 ? 0.8 : 1;
+			CHECK(pace_watch_add(watch, lane, &pace));
+		}
+}
+
+static void check_attempts(const struct said *said)
+{
+	CHECK_INT(said->opened, 1);
+	CHECK_INT(said->ended, 1);
+	CHECK_INT(said->lane, SLOW);
+	CHECK_INT(said->opened_step, 64 + EVERY);
+	CHECK_INT(said->ended_step, 168);
+}
+
+TEST(how_fast_a_log_with_a_restart_comes_changes_nothing)
+{
+	for (int looks = 0; looks < 4; looks++) { /* after all, after each attempt, after each stream */
+		AUTO(pace_watch) watch = pace_watch_new();
+		struct said said = {0};
+		if (looks < 2)
+			for (uint32_t attempt = 1; attempt <= 2; attempt++) {
+				for (size_t lane = 0; lane < LANES; lane++)
+					add_attempts(watch, lane, attempt, attempt);
+				if (looks)
+					pace_watch_look(watch, take, &said);
+			}
+		else
+			for (size_t lane = 0; lane < LANES; lane++) {
+				add_attempts(watch, lane, 1, 2);
+				if (looks == 3)
+					pace_watch_look(watch, take, &said);
+			}
+		pace_watch_look(watch, take, &said);
+		check_attempts(&said);
+	}
+}
+
+TEST(a_restart_waits_for_nobody_who_is_gone)
+{
+	AUTO(pace_watch) watch = pace_watch_new();
+	struct said said = {0};
+
+	for (size_t lane = 0; lane < LANES; lane++) {
+		struct pace pace = even_pace(lane, EVERY, 1);
+		CHECK(pace_watch_add(watch, lane, &pace));
+	}
+	pace_watch_look(watch, take, &said);
+	for (size_t lane = 1; lane < LANES; lane++)
+		add_attempts(watch, lane, 1, 1);
+	pace_watch_look(watch, take, &said);
+	CHECK_INT(said.opened, 0); /* the first one may still come */
+	for (size_t lane = 1; lane < LANES; lane++)
+		add_attempts(watch, lane, 2, 2);
+	pace_watch_look(watch, take, &said);
+	check_attempts(&said);
 }

@@ -121,7 +121,7 @@ TEST(who_is_believed_when_two_say_it)
 TEST(parameters_are_said_or_counted_from_the_sizes)
 {
 	static const char *const said[] = {"num_parameters", "124.44M", "hidden_size", "768", NULL};
-	/* GPT-3 175B: 96 layers of 12288, feed-forward 49152, vocabulary 51200: 12 L h^2 + V h = 174.6e9 */
+	/* GPT-3 175B: 96 layers of 12288, feed-forward 49152, vocabulary 51200: 12 L h^2 + 13 L h + 2 h + V h = 174.6e9 */
 	static const char *const gpt3[] = {"hidden_size", "12288", "num_layers", "96", "ffn_hidden_size", "49152",
 		"num_attention_heads", "96", "padded_vocab_size", "51200", NULL};
 	/* LLaMA-2 70B: gated, 8 of 64 heads for keys; its embedding once instead of twice */
@@ -135,12 +135,47 @@ TEST(parameters_are_said_or_counted_from_the_sizes)
 	struct inputs inputs = resolve(said, &none);
 	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 124440000);
 	inputs = resolve(gpt3, &none);
-	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 12.0 * 96 * 12288 * 12288 + 51200.0 * 12288);
+	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 12.0 * 96 * 12288 * 12288 + (13.0 * 96 + 2) * 12288 + 51200.0 * 12288);
 	inputs = resolve(llama, &none);
-	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 80.0 * (2.25 * 8192 * 8192 + 3.0 * 8192 * 28672) + 32000.0 * 8192);
+	CHECK_DOUBLE(VALUE(inputs, PARAMETERS),
+		80.0 * (2.25 * 8192 * 8192 + 3.0 * 8192 * 28672 + 2 * 8192) + 8192 + 32000.0 * 8192);
 	inputs = resolve(lora, &none);
 	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 0);
 	inputs = resolve(gnmt, &none);
+	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 0);
+}
+
+/* As published, but for an output layer of its own: the embedding counts once. */
+TEST(parameters_are_counted_as_fit_counts_them)
+{
+	static const char *const llama2[] = {"model_type", "llama", "hidden_size", "4096", "intermediate_size", "11008",
+		"num_hidden_layers", "32", "num_attention_heads", "32", "vocab_size", "32000", "hidden_act", "silu",
+		NULL};
+	static const char *const llama3[] = {"model_type", "llama", "hidden_size", "4096", "intermediate_size", "14336",
+		"num_hidden_layers", "32", "num_attention_heads", "32", "num_key_value_heads", "8", "vocab_size",
+		"128256", NULL};
+	/* Megatron's width is 4 h, and its positions are learned */
+	static const char *const gpt[] = {"num_layers", "48", "hidden_size", "7168", "num_attention_heads", "56",
+		"vocab_size", "50304", "max_position_embeddings", "4096", "ffn_hidden_size", "None", NULL};
+	static const char *const no_width[] = {"model_type", "llama", "hidden_size", "4096", "num_hidden_layers", "32",
+		"num_attention_heads", "32", "vocab_size", "32000", NULL};
+	static const char *const torn[] = {"num_layers", "48", "hidden_size", "7168", "num_attention_heads", "56",
+		"ffn_hidden_size", "1024", "ffn_hidden_size", "2048", "vocab_size", "50304", NULL};
+	static const char *const t5[] = {"d_model", "512", "num_layers", "6", "num_decoder_layers", "6", "num_heads",
+		"8", "d_ff", "2048", "vocab_size", "32128", NULL};
+	struct input_machines none = {.from = SPAN("")};
+
+	struct inputs inputs = resolve(llama2, &none);
+	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 6738415616.0 - 32000.0 * 4096);
+	inputs = resolve(llama3, &none);
+	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 8030261248.0 - 128256.0 * 4096);
+	inputs = resolve(gpt, &none);
+	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 29989435392.0);
+	inputs = resolve(no_width, &none);
+	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 0);
+	inputs = resolve(torn, &none);
+	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 0);
+	inputs = resolve(t5, &none);
 	CHECK_DOUBLE(VALUE(inputs, PARAMETERS), 0);
 }
 

@@ -7,6 +7,7 @@
 #include "read/logs/lines.h"
 #include "read/view.h"
 #include "state/execute.h"
+#include "state/streams/directory.h"
 #include "state/streams/job_view.h"
 #include "store/alerts.h"
 #include "store/blocks.h"
@@ -198,6 +199,45 @@ static bool are_kept(struct kept_groups *kept)
 }
 
 /* What was read again would be lines that say that they are lost. */
+/* Nothing for what the job does not have. */
+static void check_asked(struct rig *rig)
+{
+	static const struct {
+		const char *metric;
+		size_t series;
+	} cases[] = {{"loss", 1}, {"lr", 1}, {"gpu_memory_used_mib", 0}, {"", 3}}; /* the third is derived */
+	AUTO(arena) arena = arena_new();
+	AUTO(store_reader) reader = NULL;
+	struct job_view view;
+
+	CHECK_OK(store_reader_new(&reader, rig->store, &err));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		CHECK_OK(view_read_job(rig->pipeline, reader, arena, SPAN("run"), SPAN(""), span_from(cases[i].metric),
+			VIEW_SERIES, &view, &err));
+		CHECK_INT(view.stream_count, 1);
+		CHECK_INT(view.streams[0].series_count, cases[i].series);
+		if (cases[i].series == 1)
+			CHECK_SPAN(view.streams[0].series[0].metric, span_from(cases[i].metric));
+	}
+}
+
+TEST(a_view_has_the_metric_that_is_asked_for_alone)
+{
+	struct rig rig;
+
+	rig_make(&rig, true);
+	CHECK_INT(send_batch(&rig, make_batch(0, 20, 1)).status, OK);
+	pipeline_drain(rig.pipeline, 60000);
+	check_asked(&rig);
+	struct job_state *job = directory_find(rig.pipeline->directory, SPAN("run"));
+	CHECK(job);
+	directory_remove(rig.pipeline->directory, job); /* as one that was silent for long: it is read from the file */
+	job_unref(job);
+	check_asked(&rig);
+	rig_close(&rig, false);
+	rig_remove(&rig);
+}
+
 TEST(small_batches_are_sealed_without_reading_the_journal)
 {
 	AUTO_DONE(buf) want = BUF_INIT(1 << 24);

@@ -231,6 +231,22 @@ enum status store_read_told_elsewhere(struct store_reader *reader, struct arena 
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
+enum status store_read_every_hit(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
+	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {HIT_FIELDS};
+	const struct said_hit like = {.row = {.job_id = job_id}};
+
+	TRY(statement_open(&s, reader,
+		HITS "signature_hits AS h JOIN streams AS r ON r.job_id = h.job_id AND r.stream_id = h.stream_id"
+		     " WHERE h.job_id = ?1 AND h.last_ms >= ?2 AND h.first_ms <= ?3"
+		     " ORDER BY h.first_ms, h.stream_id, h.first_line LIMIT ?4",
+		err));
+	bind_numbers(&s, job_id, from_ms, to_ms, (int64_t)limit);
+	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
+}
+
 enum status store_has_hit_until(
 	struct store_reader *reader, int64_t job_id, int64_t to_ms, bool *has, struct error *err)
 {

@@ -258,15 +258,18 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 	AUTO_DONE(statement) s = {0};
 	static const struct row_field fields[] = {FIELD(struct node_straggler, host),
 		FIELD(struct node_straggler, job_id), FIELD(struct node_straggler, opened_ms),
-		FIELD(struct node_straggler, steps)};
+		FIELD(struct node_straggler, closed_ms), FIELD(struct node_straggler, first_step),
+		FIELD(struct node_straggler, last_step)};
 
 	/* 11: INCIDENT_STRAGGLER, as in the index */
 	TRY(statement_open(&s, reader,
-		"SELECT h.host, i.job_id, i.opened_ms, CASE WHEN (i.state = ? OR i.closed_why = ?) AND s.last_step > i.last_step"
-		" THEN s.last_step ELSE i.last_step END - i.first_step FROM incidents AS i INDEXED BY"
+		"SELECT h.host, i.job_id, i.opened_ms, i.closed_ms, i.first_step,"
+		" CASE WHEN (i.state = ? OR i.closed_why = ?) AND s.last_step > i.last_step"
+		" THEN s.last_step ELSE i.last_step END FROM incidents AS i INDEXED BY"
 		" incidents_stragglers LEFT JOIN summaries AS s ON s.job_id = i.job_id AND s.metric = i.metric JOIN jobs AS j ON j.job_id = i.job_id JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND h.number = (SELECT max(b.number)"
 		" FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = i.stream_id AND b.from_ms <= i.opened_ms)"
-		" WHERE i.kind = 11 AND i.opened_ms >= ? AND h.is_shared = 0 LIMIT ?",
+		" WHERE i.kind = 11 AND i.opened_ms >= ? AND h.is_shared = 0"
+		" ORDER BY i.job_id, i.opened_ms, i.first_step, i.incident_id LIMIT ?",
 		err));
 	bind_i64(&s, INCIDENT_OPEN);
 	bind_i64(&s, INCIDENT_CLOSED_WITH_JOB);

@@ -1,4 +1,4 @@
-#include "fleet/model_size.h"
+#include "model/jobs/model_size.h"
 #include "test.h"
 
 #include <math.h>
