@@ -65,9 +65,10 @@ static bool is_cause(const struct node_ledger *ledger, const struct node_fault_r
 	const struct node_break *broken = &breaks[at];
 	const struct fault_window window = {
 		at ? breaks[at - 1].to_ms : INT64_MIN, broken->from_ms, broken->to_ms ? broken->to_ms : ledger->now_ms};
+	int weight = known_fault_weight(ledger->pipeline, fault->signature, SEVERITY_CRITICAL); /* its own at most */
+	const struct fault_said said = {weight, fault->ts_ms, fault->last_ms};
 
-	return fault_is_within(&window, FAULT_WEIGHT_OF_MACHINE, fault->ts_ms, fault->last_ms) &&
-	       !known_fault_is_nonfatal(ledger->pipeline, fault->signature);
+	return fault_rank(&window, broken->from_ms, FAULT_BROKE_OFF_MS, &said) > 0;
 }
 
 /* Of the machine, that may have broken the job off: those that its own log told of, and those that others' did while it ran there. */
