@@ -209,6 +209,7 @@ static void judge(
 		lane->opened.attempt = lane->last.attempt;
 	finding.is_slow = !lane->is_open;
 	finding.first_step = lane->slow_step;
+	finding.last_step = lane->before_count == 2 ? lane->before[1] : lane->last.step;
 	bool opens = !lane->is_open && lane->slow_run >= RUN;
 	bool ends = lane->is_open && is_behind(lane->opened, place_of(&lane->last)) &&
 		    straggler_has_caught_up(own->rate, own->usual);

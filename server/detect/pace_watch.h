@@ -36,7 +36,7 @@ bool pace_watch_add(struct pace_watch *watch, size_t lane, const struct pace *pa
 struct pace_finding {
 	bool is_slow;
 	size_t lane;
-	int64_t first_step; /* where that began: figures are medians of medians, which show it later */
+	int64_t first_step, last_step; /* that were slow: figures are medians of medians, which show both ends later */
 	struct pace pace; /* at which it is found */
 	struct straggler found;
 };

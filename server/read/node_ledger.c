@@ -4,6 +4,7 @@
 #include "store/jobs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
 	FAULTS_MAX = 5000, /* of all machines, the newest */
@@ -27,6 +28,17 @@ int64_t node_ledger_drain_ms(void)
 	return drain_ms;
 }
 
+static int by_job_and_time(const void *a, const void *b)
+{
+	const struct node_straggler *x = a, *y = b;
+
+	if (x->job_id != y->job_id)
+		return x->job_id < y->job_id ? -1 : 1;
+	if (x->opened_ms != y->opened_ms)
+		return x->opened_ms < y->opened_ms ? -1 : 1;
+	return (x->first_step > y->first_step) - (x->first_step < y->first_step);
+}
+
 enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline, struct store_reader *reader,
 	struct arena *arena, struct span host, int64_t now_ms, struct error *err)
 {
@@ -35,8 +47,11 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 	out->from_ms = now_ms - memory_ms;
 	TRY(store_read_node_faults(
 		reader, arena, host, out->from_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
-	return store_read_node_stragglers(
-		reader, arena, out->from_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err);
+	TRY(store_read_node_stragglers(
+		reader, arena, out->from_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err));
+	if (out->straggler_count)
+		qsort(out->stragglers, out->straggler_count, sizeof *out->stragglers, by_job_and_time);
+	return OK;
 }
 
 /* ---- what is known of one ---- */

@@ -298,7 +298,8 @@ static enum status say_caught_up(struct looking *looking, const struct pace_find
 	struct slow_stream slow = metric->slow[at];
 	metric->slow[at] = metric->slow[--metric->slow_count];
 	slow.incident.state = INCIDENT_RECOVERED;
-	slow.incident.last_step = finding->pace.step;
+	if (finding->last_step > slow.incident.last_step) /* its opening is the last so far; a restart may go back */
+		slow.incident.last_step = finding->last_step;
 	slow.incident.closed_ms = finding->pace.ts_ms;
 	return say(looking, &slow);
 }

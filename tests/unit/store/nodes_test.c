@@ -123,7 +123,8 @@ TEST(machines_are_found_over_all_jobs)
 	CHECK_OK(store_read_node_figures(h.reader, h.arena, SPAN("N10"), 10, &figures, &count, &err));
 	CHECK(count == 1 && figures[0].mean == 60 && figures[0].points == 8); /* of system/N10 alone */
 	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, 0, 10, &stragglers, &count, &err));
-	CHECK(count == 1 && span_equal(stragglers[0].host, SPAN("n2")) && stragglers[0].last_step - stragglers[0].first_step == 20);
+	CHECK(count == 1 && span_equal(stragglers[0].host, SPAN("n2")) &&
+		stragglers[0].last_step - stragglers[0].first_step == 20);
 	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, 101, 10, &stragglers, &count, &err));
 	CHECK_INT(count, 0);
 	struct node_break *breaks;

@@ -268,8 +268,7 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 		" THEN s.last_step ELSE i.last_step END FROM incidents AS i INDEXED BY"
 		" incidents_stragglers LEFT JOIN summaries AS s ON s.job_id = i.job_id AND s.metric = i.metric JOIN jobs AS j ON j.job_id = i.job_id JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND h.number = (SELECT max(b.number)"
 		" FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = i.stream_id AND b.from_ms <= i.opened_ms)"
-		" WHERE i.kind = 11 AND i.opened_ms >= ? AND h.is_shared = 0"
-		" ORDER BY i.job_id, i.opened_ms, i.first_step, i.incident_id LIMIT ?",
+		" WHERE i.kind = 11 AND i.opened_ms >= ? AND h.is_shared = 0 LIMIT ?",
 		err));
 	bind_i64(&s, INCIDENT_OPEN);
 	bind_i64(&s, INCIDENT_CLOSED_WITH_JOB);
