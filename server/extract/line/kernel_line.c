@@ -63,6 +63,17 @@ static void take_file(struct span *text)
 		*text = span_skip(*text, len + 1);
 }
 
+/* "kernel: ", "kernel[0]: " */
+static bool take_kernel(struct span *text)
+{
+	struct span rest = *text, program;
+
+	if (!syslog_take_program(&rest, &program) || !span_equal(program, SPAN("kernel")))
+		return false;
+	*text = rest;
+	return true;
+}
+
 bool kernel_line_has_header(struct span text, struct span *host)
 {
 	bool is_5424 = false;
@@ -73,8 +84,7 @@ bool kernel_line_has_header(struct span text, struct span *host)
 	if (!take_stamp(&text) || !take_host(&text, host))
 		return false;
 	take_facility(&text);
-	return (span_starts_with(text, SPAN("kernel: ")) || (is_5424 && span_starts_with(text, SPAN("kernel ")))) &&
-	       kernel_line_names(*host);
+	return (take_kernel(&text) || (is_5424 && span_starts_with(text, SPAN("kernel ")))) && kernel_line_names(*host);
 }
 
 /* Of most lines the first bytes say that they are no machine's, and not behind a prefix. */
@@ -208,7 +218,7 @@ struct span kernel_line_peel(struct span text)
 	text = rest = skip_space(text);
 	if (take_host(&rest, &host)) {
 		take_facility(&rest);
-		text = span_starts_with(rest, SPAN("kernel: ")) ? rest : text;
+		text = take_kernel(&rest) ? rest : text;
 	}
 	take_program(&text);
 	(void)(take_uptime(&text) || take_stamp(&text));

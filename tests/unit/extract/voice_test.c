@@ -114,7 +114,7 @@ static const struct carrier {
 /* A kernel's header, whatever stands in front of it: the machine is the one that it names, and not who hands the line on. */
 static const char *const headers[] = {"Nov 30 01:10:00 gpu07 kernel: %s", "2026-11-30T01:10:00.864Z gpu07 kernel: %s",
 	"<3>2026-11-30T01:10:00.864Z gpu07 kernel: %s", "2026-11-30T01:10:00.864+00:00 gpu07 kernel: [   12.123456] %s",
-	"<4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s"};
+	"<4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", "2026-11-30T01:10:00.864Z gpu07 kernel[0]: %s"};
 static const struct {
 	const char *form;
 	unsigned of;
