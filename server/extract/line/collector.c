@@ -112,6 +112,45 @@ static bool take_program(struct span *text, bool has_host)
 	return true;
 }
 
+bool syslog_take_program(struct span *text, struct span *name)
+{
+	ptrdiff_t end = span_find(span_cut(*text, 4 * NAME_MAX_BYTES), SPAN(": "));
+	size_t len = count_name(*text);
+
+	if (!len || end < 1 || span_find_char(span_cut(*text, (size_t)end), ' ') >= 0)
+		return false;
+	*name = span_of(text->ptr, len);
+	*text = span_skip(*text, (size_t)end + 2);
+	return true;
+}
+
+/* A syslog's line as a whole. */
+static bool is_syslog_line(struct span text)
+{
+	bool is_5424 = false;
+	struct span name;
+
+	(void)syslog_take_priority(&text, &is_5424);
+	if (!stamp_has_date(text) || stamp_take(&text) == PART_NONE)
+		return false;
+	size_t len = count_name(text);
+	if (!len || char_at(text, len) != ' ' || logger_is_trainer_word(span_of(text.ptr, len)))
+		return false;
+	text = span_skip(text, len + 1);
+	return is_5424 || syslog_take_program(&text, &name);
+}
+
+/* "journal: " in front of another syslog's line, which that program handed on: it needs no number. */
+static bool take_relay(struct span *text)
+{
+	struct span rest = *text, name;
+
+	if (!syslog_take_program(&rest, &name) || !is_syslog_line(rest))
+		return false;
+	*text = rest;
+	return true;
+}
+
 /* "gpu01 python[12345]: " behind a time, as journalctl and syslog print it; journalctl --no-hostname has the program alone. */
 static bool take_host_and_program(struct span *text)
 {
@@ -123,7 +162,7 @@ static bool take_host_and_program(struct span *text)
 	if (char_at(rest, len) != ' ')
 		return take_program(text, false);
 	rest = span_skip(rest, len + 1);
-	if (!take_program(&rest, true))
+	if (!take_program(&rest, true) && !take_relay(&rest))
 		return false;
 	*text = rest;
 	return true;
@@ -240,7 +279,7 @@ enum part collector_take(struct span *text, struct peeling *peeling)
 	if (first == '[')
 		return take_kubectl(text) ? PART_TAG : PART_NONE;
 	if (first == '<')
-		return peeling->is_first && syslog_take_header(text) ? PART_TAG : PART_NONE;
+		return (peeling->is_first || is_syslog_line(*text)) && syslog_take_header(text) ? PART_TAG : PART_NONE;
 	if (peeling->has_time && !peeling->has_level && take_host_and_program(text))
 		return PART_TAG;
 	return peeling->is_first && (is_letter(first) || is_digit(first)) ? take_name(text, &peeling->guess)

@@ -63,6 +63,17 @@ static void take_file(struct span *text)
 		*text = span_skip(*text, len + 1);
 }
 
+/* "kernel: ", "kernel[0]: " */
+static bool take_kernel(struct span *text)
+{
+	struct span rest = *text, program;
+
+	if (!syslog_take_program(&rest, &program) || !span_equal(program, SPAN("kernel")))
+		return false;
+	*text = rest;
+	return true;
+}
+
 bool kernel_line_has_header(struct span text, struct span *host)
 {
 	bool is_5424 = false;
@@ -73,8 +84,7 @@ bool kernel_line_has_header(struct span text, struct span *host)
 	if (!take_stamp(&text) || !take_host(&text, host))
 		return false;
 	take_facility(&text);
-	return (span_starts_with(text, SPAN("kernel: ")) || (is_5424 && span_starts_with(text, SPAN("kernel ")))) &&
-	       kernel_line_names(*host);
+	return (take_kernel(&text) || (is_5424 && span_starts_with(text, SPAN("kernel ")))) && kernel_line_names(*host);
 }
 
 /* Of most lines the first bytes say that they are no machine's, and not behind a prefix. */
@@ -208,7 +218,7 @@ struct span kernel_line_peel(struct span text)
 	text = rest = skip_space(text);
 	if (take_host(&rest, &host)) {
 		take_facility(&rest);
-		text = span_starts_with(rest, SPAN("kernel: ")) ? rest : text;
+		text = take_kernel(&rest) ? rest : text;
 	}
 	take_program(&text);
 	(void)(take_uptime(&text) || take_stamp(&text));
@@ -218,6 +228,33 @@ struct span kernel_line_peel(struct span text)
 bool kernel_line_is(struct span text)
 {
 	return kernel_line_begins(kernel_line_peel(text));
+}
+
+/* Of "Out of memory: Kill" and "Memory cgroup out of memory: Kill" the signature matches the end. */
+bool kernel_line_begins_message(struct span text, struct span said)
+{
+	enum { OOM_HEAD_BYTES = 16 };
+	struct span words = kernel_line_peel(text);
+
+	return said.ptr >= words.ptr && said.ptr <= words.ptr + OOM_HEAD_BYTES && kernel_line_begins(words);
+}
+
+bool kernel_line_is_headed(struct span text, struct span said, struct span *host)
+{
+	enum { HEAD_BYTES = 256 };
+	ptrdiff_t words = said.len ? span_find(text, said) : -1, least = words > HEAD_BYTES ? words - HEAD_BYTES : 0;
+
+	*host = SPAN("");
+	if (words < 0 || span_find(span_of(text.ptr + least, (size_t)(words - least)), SPAN(" kernel")) < 0)
+		return false;
+	said = span_of(text.ptr + words, said.len);
+	for (ptrdiff_t at = words; at-- > least;) {
+		struct span head = span_skip(text, (size_t)at);
+		if (kernel_line_has_header(head, host) && kernel_line_begins_message(head, said))
+			return true;
+	}
+	*host = SPAN("");
+	return false;
 }
 
 /* Who only hands on what kernels say. */
@@ -242,13 +279,10 @@ static bool take_program_header(struct span *text, struct span *host, struct spa
 	(void)syslog_take_priority(&rest, &is_5424);
 	if (!take_stamp(&rest) || !take_host(&rest, host))
 		return false;
-	size_t len = count_name(rest);
-	*program = span_of(rest.ptr, len);
-	ptrdiff_t end = span_find(span_cut(rest, MACHINE_NAME_MAX_BYTES), SPAN(": "));
-	bool is_named = len && end > 0 && span_find_char(span_cut(rest, (size_t)end), ' ') < 0;
-	if (is_named)
-		*text = span_skip(rest, (size_t)end + 2);
-	else if (is_5424 && len)
+	*program = span_of(rest.ptr, count_name(rest));
+	if (syslog_take_program(&rest, program))
+		*text = rest;
+	else if (is_5424 && program->len)
 		(void)syslog_take_header(text);
 	else
 		return false;

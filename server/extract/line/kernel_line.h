@@ -22,6 +22,10 @@ bool kernel_line_find(struct span text, bool (*is_header)(struct span text, stru
 bool kernel_line_begins(struct span text);
 /* Behind what kmsg, dmesg and syslogs put in front of a kernel's words. */
 struct span kernel_line_peel(struct span text);
+/* It begins so there with what a signature matched in it. */
+bool kernel_line_begins_message(struct span text, struct span said);
+/* A header stands directly in front of that, whatever stands in front of the header: a member's name, the half of another line. */
+bool kernel_line_is_headed(struct span text, struct span said, struct span *host);
 /* It begins so there. */
 bool kernel_line_is(struct span text);
 /* The same, or one stands in quotes, or on a line of its own, in it. */

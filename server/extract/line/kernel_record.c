@@ -153,10 +153,9 @@ static struct quoted read_text(struct span value, size_t level, const struct rea
 	if (!is_said && !(is_drivers && reading->takes_drivers))
 		return one;
 	one.is_own = is_said && is_own(text, reading);
-	one.is_sure = kernel_line_has_header(text, &host);
-	one.is_kernels = is_drivers || one.is_sure;
-	if (kernel_line_find(text, kernel_line_has_header, &host) ||
-		kernel_line_find(text, kernel_line_is_handed_on, &host)) {
+	one.is_sure = kernel_line_find(text, kernel_line_has_header, &host);
+	one.is_kernels = is_drivers;
+	if (one.is_sure || kernel_line_find(text, kernel_line_is_handed_on, &host)) {
 		one.is_kernels = true;
 		one.host = host;
 	}

@@ -54,14 +54,14 @@ static bool take_mpi(struct span *text, int32_t *rank)
 	return true;
 }
 
-/* "  3: " of srun; "3:\t" is CatBoost's own, "12:30:01" a time, "3: 0.25" a row of two numbers. */
+/* "  3: " of srun; "3:\t" is CatBoost's own, "12:30:01" a time, "3: 0.25" a row of two numbers; a day and a time are none. */
 static bool take_srun(struct span *text, int32_t *rank)
 {
 	struct span rest = span_skip(*text, count_char(*text, ' '));
 	int32_t number;
 
 	if (!launcher_take_number(&rest, &number) || !span_take(&rest, SPAN(": ")) || rest.len == 0 ||
-		is_digit(rest.ptr[0]))
+		(is_digit(rest.ptr[0]) && !stamp_has_date(rest)))
 		return false;
 	*rank = number;
 	*text = rest;

@@ -145,6 +145,8 @@ enum naming named_host_read(struct span text, const struct signature_found *foun
 		return NAMING_ELSEWHERE;
 	if (naming != NAMING_ELSEWHERE && kernel_record_find(rest, found->said, plain, host))
 		return NAMING_ELSEWHERE;
+	if (kernel_line_is_headed(rest, found->said, host))
+		return NAMING_KERNEL;
 	if (!is_machines)
 		naming = NAMING_NONE;
 	*host = naming == NAMING_NONE ? SPAN("") : name;

@@ -6,15 +6,7 @@
 #include "extract/line/prefix.h"
 #include "extract/line/unwrap.h"
 
-enum { HEAD_BYTES = 256, OOM_HEAD_BYTES = 16 };
-
-/* Of "Out of memory: Kill" and "Memory cgroup out of memory: Kill" the signature matches the end. */
-static bool begins_with(struct span text, struct span said)
-{
-	size_t ahead = (size_t)(said.ptr - text.ptr);
-
-	return said.ptr >= text.ptr && ahead <= OOM_HEAD_BYTES && kernel_line_begins(text);
-}
+enum { HEAD_BYTES = 256 };
 
 /* "NVRM: Xid (PCI:0000:3b:00): 79 means that …": a driver has a comma behind the number. */
 static bool is_sentence(struct span text, struct span said)
@@ -104,13 +96,13 @@ static bool is_behind_prefix(struct span text, struct span said)
 	if (kernel_line_find(text, kernel_line_is_of_program, &host) &&
 		!kernel_line_find(text, kernel_line_has_header, &host))
 		return false;
-	if (begins_with(kernel_line_peel(text), said) || kernel_line_find(text, kernel_line_is_handed_on, &host))
+	if (kernel_line_begins_message(text, said) || kernel_line_find(text, kernel_line_is_handed_on, &host))
 		return true;
 	(void)line_peel(text, NULL, &prefix);
 	if (!kernel_line_begins(prefix.starts[0]) && begins_with_word(prefix.starts[0]))
 		return false;
 	for (size_t i = 0; i < prefix.count && is_loggers(prefix.starts[0], prefix.starts[i]); i++)
-		if (begins_with(kernel_line_peel(prefix.starts[i]), said))
+		if (kernel_line_begins_message(prefix.starts[i], said))
 			return true;
 	return false;
 }
@@ -129,7 +121,7 @@ static bool is_glued(struct span text, struct span said)
 		struct span rest = span_skip(text, at), stamp = rest;
 		bool is_head = rest.ptr[0] == '[' || rest.ptr[0] == '<' ||
 			       ((is_upper(rest.ptr[0]) || is_digit(rest.ptr[0])) && stamp_take(&stamp) != PART_NONE);
-		if (is_head && ends_a_word(text.ptr[at - 1]) && begins_with(kernel_line_peel(rest), said))
+		if (is_head && ends_a_word(text.ptr[at - 1]) && kernel_line_begins_message(rest, said))
 			return true;
 	}
 	return false;
@@ -182,7 +174,7 @@ static bool is_value(struct span text, struct span said)
 	for (size_t at = words; at > least; at--) {
 		struct span front = span_of(text.ptr, at);
 		bool may_be = text.ptr[at - 1] == '=' || text.ptr[at - 1] == '>' || text.ptr[at - 1] == '"';
-		if (may_be && begins_with(kernel_line_peel(span_skip(text, at)), said) && drop_member(&front))
+		if (may_be && kernel_line_begins_message(span_skip(text, at), said) && drop_member(&front))
 			return is_pairs(span_skip(front, count_char(front, ' ')));
 	}
 	return false;
@@ -201,7 +193,7 @@ static struct span cut_line(struct span text, struct span said)
 /* `         "msg": "NVRM: …` of dmesg -J, which prints a member a line. */
 static bool is_dmesgs(struct span line, struct span said)
 {
-	return span_take(&line, SPAN("         \"msg\": \"")) && begins_with(kernel_line_peel(line), said);
+	return span_take(&line, SPAN("         \"msg\": \"")) && kernel_line_begins_message(line, said);
 }
 
 bool own_line_is_drivers(struct span text, struct span said)

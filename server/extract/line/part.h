@@ -43,10 +43,14 @@ enum part collector_take(struct span *text, struct peeling *peeling);
 bool syslog_take_priority(struct span *text, bool *is_5424);
 /* "<13>", and a header of RFC 5424 as a whole. */
 bool syslog_take_header(struct span *text);
+/* "journal: ", "rag-bot[3]: ", "docker/rsyslog[1]: ": whatever program a syslog names behind the host. *name: without its number. */
+bool syslog_take_program(struct span *text, struct span *name);
 /* stamp.c: with a date, a time of day alone, seconds since 1970 or since the start. */
 enum part stamp_take(struct span *text);
 /* "[06/25/24 12:34:56", "12:34:56,789": one at the front, without what is behind it. */
 bool stamp_take_bare(struct span *text);
+/* A day and a time of day, not in brackets. */
+bool stamp_has_date(struct span text);
 /* logger.c */
 enum part logger_take(struct span *text, struct peeling *peeling);
 /* INFO, Warning: the length of a level's name at the front; 0: none. */

@@ -120,6 +120,11 @@ bool stamp_take_bare(struct span *text)
 	return true;
 }
 
+bool stamp_has_date(struct span text)
+{
+	return (is_upper(char_at(text, 0)) || date_length(text)) && stamp_take(&text) != PART_NONE;
+}
+
 /* "[  123.456789] " of dmesg and journalctl -o short-monotonic */
 static bool take_monotonic(struct span *text)
 {

@@ -193,8 +193,8 @@ static const struct {
 		NAMING_ELSEWHERE, "gpu14"},
 	{"{\"message\":\"alert: \\\"Nov 30 03:12:11 gpu15 kernel: " XID "\\\"\",\"host\":\"gpu14\"}", NAMING_ELSEWHERE,
 		NAMING_ELSEWHERE, "gpu14"},
-	{"{\"message\":\"alert: Nov 30 03:12:11 gpu15 kernel: " XID "\",\"host\":\"gpu14\"}", NAMING_NONE, NAMING_NONE,
-		""},
+	{"{\"message\":\"alert: Nov 30 03:12:11 gpu15 kernel: " XID "\",\"host\":\"gpu14\"}", NAMING_KERNEL,
+		NAMING_KERNEL, "gpu15"},
 	/* a record in a record; so much of them as unwrap.h says */
 	{"{\"log\":\"{\\\"message\\\":\\\"" XID "\\\",\\\"host\\\":\\\"gpu15\\\"}\",\"host\":\"col-1\"}",
 		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu15"},

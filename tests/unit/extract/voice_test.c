@@ -11,8 +11,16 @@
 
 enum { LINE_BYTES = 1024 };
 
-/* Whose words: a carrier that is of the kernel alone carries no program's. */
-enum { DRIVER = 1, KERNEL = 2, CHECK = 4, WITNESS = 8, PROGRAM = 16, ANY = DRIVER | CHECK | WITNESS | PROGRAM };
+/* Whose words: a carrier that is of the kernel alone carries no program's. HEADED: with a kernel's header, so the machine is that of whom it killed, too. */
+enum {
+	DRIVER = 1,
+	KERNEL = 2,
+	CHECK = 4,
+	WITNESS = 8,
+	PROGRAM = 16,
+	HEADED = 32,
+	ANY = DRIVER | CHECK | WITNESS | PROGRAM
+};
 
 static const struct message {
 	const char *text;
@@ -101,6 +109,44 @@ static const struct carrier {
 	{"  what():  %s", WITNESS | PROGRAM, ""},
 	{"level=error msg=\"step failed\" err=\"%s\"", WITNESS | PROGRAM, ""},
 	{"{\"level\":\"error\",\"error\":\"%s\"}", WITNESS | PROGRAM, ""},
+};
+
+/* A kernel's header, whatever stands in front of it: the machine is the one that it names, and not who hands the line on. */
+static const char *const headers[] = {"Nov 30 01:10:00 gpu07 kernel: %s", "2026-11-30T01:10:00.864Z gpu07 kernel: %s",
+	"<3>2026-11-30T01:10:00.864Z gpu07 kernel: %s", "2026-11-30T01:10:00.864+00:00 gpu07 kernel: [   12.123456] %s",
+	"<4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", "2026-11-30T01:10:00.864Z gpu07 kernel[0]: %s"};
+static const struct {
+	const char *form;
+	unsigned of;
+} fronts[] = {
+	{"3: %s", DRIVER | KERNEL},
+	{"12: %s", DRIVER | KERNEL},
+	{" 3: %s", DRIVER | KERNEL},
+	{"Nov 30 01:10:00 hub2 journal: %s", DRIVER | KERNEL},
+	{"Nov 30 01:10:00 hub2 rsyslogd: %s", DRIVER | KERNEL},
+	{"Nov 30 01:10:00 hub2 docker/rsyslog[1]: %s", DRIVER | KERNEL},
+	{"2026-11-30T01:10:00.5Z hub2 vector: %s", DRIVER | KERNEL},
+	{"<30>Nov 30 01:10:00 hub2 syslog-ng[7]: %s", DRIVER | KERNEL},
+	{"3: Nov 30 01:10:00 hub2 journal: %s", DRIVER | KERNEL},
+	{"Nov 30 01:10:00 hub1 relay: Nov 30 01:10:00 hub2 journal: %s", DRIVER | KERNEL},
+	{"<30>1 2026-11-30T01:10:00Z hub2 rsyslogd - - - %s", DRIVER | KERNEL},
+	{"2026-11-30T01:10:00.5Z stdout F Nov 30 01:10:00 hub2 journal: %s", DRIVER | KERNEL},
+	{"%s", DRIVER | KERNEL},
+	{"admin-1: %s", DRIVER | KERNEL},
+	{"[pod/train-0/pytorch] %s", DRIVER | KERNEL},
+	{"{\"log\":\"%s\\n\",\"host\":\"hub2\"}", DRIVER | KERNEL},
+	{"{\"log\":\"3: %s\",\"hostname\":\"hub2\"}", DRIVER | KERNEL},
+	{"{\"message\":\"Nov 30 01:10:00 hub2 journal: %s\",\"host\":\"hub2\"}", DRIVER | KERNEL},
+	{"{\"log\":\"{\\\"message\\\":\\\"12: %s\\\"}\",\"host\":\"hub2\"}", DRIVER | KERNEL},
+	{"2026-11-30 01:10:00,123 INFO relay: Nov 30 01:10:00 hub2 journal: %s", DRIVER | KERNEL},
+	{"Nov 30 01:10:00 hub2 python3[99]: 2026-11-30 01:10:00,123 INFO relay: %s", DRIVER | KERNEL},
+	{"Nov 30 01:10:00 hub2 rsyslogd[9]: 3: %s", DRIVER | KERNEL},
+	{"\x1b[32m3: %s\x1b[0m", DRIVER | KERNEL},
+	{"Mon Nov 30 01:10:00 2026 hub2 journal: %s", DRIVER | KERNEL},
+	{"<30>Nov 30 01:10:00 hub1 relay: <30>Nov 30 01:10:00 hub2 journal: %s", DRIVER | KERNEL},
+	{"step 5 loss 2.1%s", DRIVER},
+	{"message=\"%s\"", DRIVER},
+	{"level=warn host=hub2 msg=\"%s\"", DRIVER},
 };
 
 /* Of these no machine is charged; is_plain: and nobody is told, as they are plainly no messages. */
@@ -211,7 +257,8 @@ static void check_true(const struct signature_set *set, const struct carrier *ca
 	}
 	if (!found.host.len && message->by & (DRIVER | KERNEL))
 		(void)named_host_read(buf_span(&plain), &found, &record, &host);
-	bool is_asked = message->by & (DRIVER | KERNEL) && found.signature->about == SIGNATURE_NODE;
+	bool is_asked =
+		message->by & (DRIVER | KERNEL) && (carrier->of & HEADED || found.signature->about == SIGNATURE_NODE);
 	if (is_asked && !span_equal(host, span_from(carrier->host)))
 		buf_printf(wrong, "'%s' is of '%.*s'\n", text, SPAN_ARGS(host));
 }
@@ -225,6 +272,23 @@ TEST(a_true_line_is_one_however_it_is_carried)
 		for (size_t j = 0; j < sizeof messages / sizeof *messages; j++)
 			if (carriers[i].of & messages[j].by)
 				check_true(set, &carriers[i], &messages[j], &wrong);
+	tell(&wrong);
+}
+
+TEST(the_innermost_kernel_says_whose_it_is)
+{
+	AUTO(signature_set) set = real_set();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
+	char form[LINE_BYTES];
+
+	for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
+		for (size_t j = 0; j < sizeof headers / sizeof *headers; j++) {
+			(void)write_line(form, fronts[i].form, headers[j]);
+			const struct carrier carried = {form, fronts[i].of | HEADED, "gpu07"};
+			for (size_t k = 0; k < sizeof messages / sizeof *messages; k++)
+				if (carried.of & messages[k].by)
+					check_true(set, &carried, &messages[k], &wrong);
+		}
 	tell(&wrong);
 }
 
@@ -256,18 +320,18 @@ TEST(who_quotes_a_line_is_charged_with_nothing)
 /* As pdsh, kubectl and a container's runtime print a quotation, it is one. */
 TEST(a_quotation_stays_one_however_it_is_carried)
 {
-	static const char *const fronts[] = {"[rank3]: %s", "3: %s", "2026-11-30T01:10:00.5Z stdout F %s",
+	static const char *const carriers_of_any[] = {"[rank3]: %s", "3: %s", "2026-11-30T01:10:00.5Z stdout F %s",
 		"[pod/train-0/pytorch] %s", "monitor-1  | %s", "2026-11-30 01:10:00,123 INFO chat: %s"};
 	AUTO(signature_set) set = real_set();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 
 	for (size_t i = 0; i < sizeof quotations / sizeof *quotations; i++)
-		for (size_t j = 0; j < sizeof fronts / sizeof *fronts; j++)
+		for (size_t j = 0; j < sizeof carriers_of_any / sizeof *carriers_of_any; j++)
 			for (size_t k = 0; k < sizeof messages / sizeof *messages; k++) {
 				char form[LINE_BYTES];
 				if (messages[k].by == PROGRAM)
 					continue;
-				(void)write_line(form, fronts[j], quotations[i].form);
+				(void)write_line(form, carriers_of_any[j], quotations[i].form);
 				const struct quotation carried = {form, false};
 				check_quotation(set, &carried, &messages[k], &wrong);
 			}
