@@ -131,6 +131,19 @@ static void name_run(const char *pattern, const char *path, char out[ROTATION_MA
 		snprintf(out, ROTATION_MAX_PATH_BYTES, "events");
 }
 
+/* Lines have a stream a file, event files one a folder, tables one a name: together they may be more than their places. */
+static enum status append_stream(struct watch *watch, const char *name, const char *path, struct error *err)
+{
+	if (watch->stream_count >= WATCH_MAX_FILES)
+		return error_set(
+			err, ERR_INVALID, "'%s' is one stream too many: at most %d are sent", path, WATCH_MAX_FILES);
+	char *kept = mem_copy_string(name);
+	if (!kept)
+		return error_no_memory(err);
+	watch->options.streams[watch->stream_count++] = kept;
+	return OK;
+}
+
 /* named: the stream's name where it is told; else NULL. */
 static enum status add_stream(struct watch *watch, const char *pattern, const char *path, const char *named,
 	unsigned *stream, struct error *err)
@@ -141,12 +154,8 @@ static enum status add_stream(struct watch *watch, const char *pattern, const ch
 		name = named;
 	else if (is_name_taken(watch, name))
 		name = path;
-	char *kept = mem_copy_string(name);
-	if (!kept)
-		return error_no_memory(err);
 	*stream = (unsigned)watch->stream_count;
-	watch->options.streams[watch->stream_count++] = kept;
-	return OK;
+	return append_stream(watch, name, path, err);
 }
 
 /* ---- opening ---- */
@@ -369,16 +378,14 @@ static bool is_watched(const struct watch *watch, const char *path)
 }
 
 /* The files of one folder are one run, and that is a stream. */
-static enum status find_run_stream(struct watch *watch, const char *name, unsigned *stream, struct error *err)
+static enum status find_run_stream(
+	struct watch *watch, const char *name, const char *path, unsigned *stream, struct error *err)
 {
 	for (*stream = 0; *stream < watch->stream_count; ++*stream)
 		if (watch->options.is_points[*stream] && strcmp(watch->options.streams[*stream], name) == 0)
 			return OK;
-	char *kept = mem_copy_string(name);
-	if (!kept)
-		return error_no_memory(err);
-	watch->options.is_points[watch->stream_count] = true;
-	watch->options.streams[watch->stream_count++] = kept;
+	TRY(append_stream(watch, name, path, err));
+	watch->options.is_points[*stream] = true;
 	return OK;
 }
 
@@ -387,14 +394,11 @@ static enum status add_table(struct watch *watch, const struct table_part *part,
 	const struct watch_options *options = &watch->options;
 	unsigned stream;
 
-	if (watch->stream_count >= WATCH_MAX_FILES)
-		return error_set(err, ERR_INVALID, "'%s' is one stream too many: at most %d are sent", part->path,
-			WATCH_MAX_FILES);
 	if (!watch->points)
 		TRY(point_spool_new(&watch->points, options->program, options->spool, options->spool_folder, err));
 	if (!watch->tables)
 		TRY(table_files_new(&watch->tables, options->program, watch->points, err));
-	TRY(find_run_stream(watch, named ? named : part->path, &stream, err));
+	TRY(find_run_stream(watch, named ? named : part->path, part->path, &stream, err));
 	return table_files_add(watch->tables, part, stream, err);
 }
 
@@ -412,7 +416,7 @@ static enum status add_events(
 	if (!mem_grow((void **)&watch->event_paths, watch->event_count, &watch->event_cap, sizeof *watch->event_paths))
 		return error_no_memory(err);
 	name_run(pattern, path, name);
-	TRY(find_run_stream(watch, named ? named : name, &stream, err));
+	TRY(find_run_stream(watch, named ? named : name, path, &stream, err));
 	TRY(event_files_add(watch->events, path, stream, options->untimed_ms, err));
 	watch->event_paths[watch->event_count] = mem_copy_string(path);
 	if (!watch->event_paths[watch->event_count])
