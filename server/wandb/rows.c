@@ -66,7 +66,7 @@ static enum status find_axes(struct reading *r, const struct tracked_run_row *ru
 		r->axes[i] = is_own ? find_series(stream, name) : ROWS_NO_AXIS;
 		r->is_asked[i] = !r->query->keys;
 	}
-	for (size_t i = 0; i < r->query->key_count; i++) {
+	for (size_t i = 0; r->query->keys && i < r->query->key_count; i++) {
 		int32_t at = find_series(stream, r->query->keys[i]);
 		if (at == ROWS_NO_AXIS) {
 			r->has_strange = true;
