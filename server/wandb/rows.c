@@ -66,7 +66,7 @@ static enum status find_axes(struct reading *r, const struct tracked_run_row *ru
 		r->axes[i] = is_own ? find_series(stream, name) : ROWS_NO_AXIS;
 		r->is_asked[i] = !r->query->keys;
 	}
-	for (size_t i = 0; i < r->query->key_count; i++) {
+	for (size_t i = 0; r->query->keys && i < r->query->key_count; i++) {
 		int32_t at = find_series(stream, r->query->keys[i]);
 		if (at == ROWS_NO_AXIS) {
 			r->has_strange = true;
@@ -319,25 +319,32 @@ static bool is_axis(const struct reading *r, size_t series)
 }
 
 /* Their axes are read by time, too: a row that is not asked for may have the time of one that is. */
-static enum status take_all_beside(struct reading *r, struct error *err)
+static enum status take_by_index(struct reading *r, struct rows_index *index, struct error *err)
 {
-	AUTO_DONE(rows_index) index = {0};
-	struct history_rows *rows = r->out;
-
-	if (!rows->count)
-		return OK;
-	TRY(rows_index_init(&index, rows->cells, rows->count, err));
-	r->index = &index;
 	const struct chart_query range = {
-		.axis = AXIS_TIME, .from = index.rows[0].ts_ms, .to = index.rows[index.row_count - 1].ts_ms};
+		.axis = AXIS_TIME, .from = index->rows[0].ts_ms, .to = index->rows[index->row_count - 1].ts_ms};
+
+	r->index = index;
 	for (uint32_t i = 0; i < r->view.streams[0].series_count; i++)
 		if (is_axis(r, i))
 			TRY(each_point(r, i, &range, take_axis, err));
-	rows_index_sort(&index);
+	rows_index_sort(index);
 	for (uint32_t i = 0; i < r->view.streams[0].series_count; i++)
 		if (r->is_asked[i] && r->axes[i] != ROWS_NO_AXIS)
 			TRY(each_point(r, i, &range, take_beside, err));
 	return OK;
+}
+
+static enum status take_all_beside(struct reading *r, struct error *err)
+{
+	AUTO_DONE(rows_index) index = {0};
+
+	if (!r->out->count)
+		return OK;
+	TRY(rows_index_init(&index, r->out->cells, r->out->count, err));
+	enum status status = take_by_index(r, &index, err);
+	r->index = NULL;
+	return status;
 }
 
 /* ---- rows ---- */

@@ -154,12 +154,9 @@ static enum status read_summary(
 		       : error_set_field(err, ERR_SEMANTIC, "summaryMetrics", "'summaryMetrics' is no JSON object");
 }
 
-static enum status read_upsert(
-	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
+static enum status read_texts(const struct wandb_call *call, const struct graphql_request *request, struct upsert *up,
+	struct span *config, struct error *err)
 {
-	AUTO(json) noted = NULL;
-	struct span config;
-
 	TRY(graphql_text(request, "displayName", WANDB_NAME_MAX_BYTES, &up->name, err));
 	if (!up->name.len) /* wandb.Api()'s */
 		TRY(graphql_text(request, "display_name", WANDB_NAME_MAX_BYTES, &up->name, err));
@@ -168,9 +165,28 @@ static enum status read_upsert(
 	TRY(graphql_text(request, "jobType", WANDB_NAME_MAX_BYTES, &up->job_type, err));
 	TRY(graphql_text(request, "host", WANDB_HOST_MAX_BYTES, &up->host, err));
 	TRY(graphql_text(request, "program", WANDB_NOTES_MAX_BYTES, &up->program, err));
-	TRY(graphql_text(request, "config", call->options->max_body_bytes, &config, err));
-	up->has_config = config.len != 0;
+	TRY(graphql_text(request, "config", call->options->max_body_bytes, config, err));
+	up->has_config = config->len != 0;
 	up->is_of_process = up->host.len != 0;
+	return OK;
+}
+
+static enum status add_texts(struct wandb_call *call, struct upsert *up, struct error *err)
+{
+	TRY(add_tag(call, up, "wandb.name", up->name, err));
+	TRY(add_tag(call, up, "wandb.notes", up->notes, err));
+	TRY(add_tag(call, up, "wandb.group", up->group, err));
+	TRY(add_tag(call, up, "wandb.job_type", up->job_type, err));
+	return wandb_is_sync(up->program) ? OK : add_tag(call, up, "wandb.program", up->program, err);
+}
+
+static enum status read_upsert(
+	struct wandb_call *call, const struct graphql_request *request, struct upsert *up, struct error *err)
+{
+	AUTO(json) noted = NULL;
+	struct span config;
+
+	TRY(read_texts(call, request, up, &config, err));
 	TRY(read_summary(call, request, &up->summary, err));
 	TRY(identify(call, request, up, err));
 	TRY(read_noted(call, up, &noted, err));
@@ -180,12 +196,7 @@ static enum status read_upsert(
 	const struct wandb_noting noting = {up->host, up->is_sync, is_known ? (int64_t)session : call->now_ms, noted};
 	TRY(settings_read(call->arena, config, &noting, &up->settings, err));
 	TRY(read_origin(call, up, err));
-	TRY(add_tag(call, up, "wandb.name", up->name, err));
-	TRY(add_tag(call, up, "wandb.notes", up->notes, err));
-	TRY(add_tag(call, up, "wandb.group", up->group, err));
-	TRY(add_tag(call, up, "wandb.job_type", up->job_type, err));
-	if (!wandb_is_sync(up->program))
-		TRY(add_tag(call, up, "wandb.program", up->program, err));
+	TRY(add_texts(call, up, err));
 	return read_tags(call, request, up, err);
 }
 

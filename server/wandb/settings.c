@@ -131,7 +131,7 @@ static void put_axis(struct json_writer *w, const struct json *list, const struc
 		metric = json_string_of(json_get(entry, "2"));
 	if (json_get(entry, "5") && json_number_of(json_get(entry, "5"), &index) && index >= 1) {
 		const struct json *of = json_first(list);
-		for (double at = 1; of && at < index; at++)
+		for (uint32_t at = 1; of && at < index; at++)
 			of = json_next(of);
 		axis = of ? json_string_of(json_get(of, "1")) : axis;
 	}

@@ -193,6 +193,39 @@ def test_files_that_are_followed_are_known_by_what_they_hold(server, follow, tmp
     assert {row["stream"] for row in server.get("/api/v1/jobs/kinds/streams").body["streams"]} == {"exp1", "exp1/out"}
 
 
+def without_roots_rights(ship, tmp_path):
+    """Root reads all files, whatever their mode is."""
+    drop = "" if os.geteuid() else "setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search"
+    wrapper = tmp_path / "sm-ship"
+    wrapper.write_text(f'#!/bin/sh\nexec {drop} {ship.program} "$@"\n')
+    wrapper.chmod(0o755)
+    ship.program = str(wrapper)
+
+
+def test_what_a_glob_finds_and_cannot_read_is_said_once_and_looked_at_again(server, ship, follow, tmp_path):
+    without_roots_rights(ship, tmp_path)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.log").write_text("one\n")
+    (logs / "b.log").write_text("two\n")
+    (logs / "b.log").chmod(0)
+    (logs / "circle.log").symlink_to("circle.log")
+    (logs / "later.log").symlink_to(tmp_path / "later")  # of what is yet to come nothing is said
+    process = follow("unread", logs / "*.log")
+    wait_until(lambda: lines(server, "unread", "a.log") == ["one"], what="what can be read")
+    (logs / "x.log").write_text("three\n")
+    wait_until(lambda: lines(server, "unread", "x.log") == ["three"], what="a file behind those that cannot be read")
+    (logs / "b.log").chmod(0o644)
+    (tmp_path / "later").write_text("four\n")
+    wait_until(lambda: (lines(server, "unread", "b.log"), lines(server, "unread", "later.log")) == (["two"], ["four"]), what="what can be read now")
+    process.terminate()
+    errors = process.communicate(timeout=30)[1].decode()
+    assert process.returncode == 4, errors
+    assert errors.count("cannot open") == 2, errors
+    assert f"cannot open '{logs}/b.log': Permission denied" in errors and f"cannot open '{logs}/circle.log': Too many levels" in errors, errors
+    assert {row["stream"] for row in server.get("/api/v1/jobs/unread/streams").body["streams"]} == {"a.log", "b.log", "later.log", "x.log"}
+
+
 def test_a_binary_file_that_is_named_is_a_mistake(ship, tmp_path):
     path = tmp_path / "model.npy"
     path.write_bytes(b"\x93NUMPY\x01\x00v\x00" + bytes(range(256)))

@@ -242,3 +242,18 @@ def test_a_log_that_holds_commas_is_a_log(server, ship, tmp_path):
     write(tmp_path / "plain.log", "step,loss,lr\n1,2,3\n")
     assert ship.run("--import", f"{tmp_path}/(?<job>plain)[.]log").returncode == 0
     assert lines(server, "plain") == ["step,loss,lr", "1,2,3"]
+
+
+STREAMS_MOST = 4096
+
+
+def test_more_streams_than_a_job_may_have_are_refused(server, ship, tmp_path):
+    """Tables fill the places of streams, and logs come behind them: the first that has no place is named, and nothing is sent."""
+    for i in range(STREAMS_MOST - 1):
+        (tmp_path / f"a{i:04}").write_text("_step,_timestamp,loss\n0,1700000000,2\n")
+    for i in range(2):
+        (tmp_path / f"z{i}").write_text("2023-11-14T22:13:20Z step 0\n")
+    result = ship.run("--import", f"{tmp_path}/(?<stream>[az].+)", "--job", "many")
+    assert result.returncode == 4, result.stderr[-2000:]
+    assert f"'{tmp_path}/z1' is one stream too many: at most {STREAMS_MOST} are sent" in result.stderr.decode()
+    assert jobs(server) == set()

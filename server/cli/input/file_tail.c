@@ -32,6 +32,11 @@ struct file {
 	unsigned quiet_rounds; /* since another file has its name */
 };
 
+struct refused {
+	char *path;
+	bool may_come; /* it could not be read: it is looked at again */
+};
+
 struct watch {
 	struct watch_options options;
 	struct file **files;
@@ -44,7 +49,7 @@ struct watch {
 	bool has_unread; /* points, when the last round ended */
 	char **event_paths;
 	size_t event_count, event_cap;
-	char **refused_paths;
+	struct refused *refused;
 	size_t refused_count, refused_cap;
 	int64_t globbed_ms;
 };
@@ -76,8 +81,8 @@ void watch_free(struct watch *watch)
 		mem_free(watch->event_paths[i]);
 	mem_free(watch->event_paths);
 	for (size_t i = 0; i < watch->refused_count; i++)
-		mem_free(watch->refused_paths[i]);
-	mem_free(watch->refused_paths);
+		mem_free(watch->refused[i].path);
+	mem_free(watch->refused);
 	event_files_free(watch->events);
 	table_files_free(watch->tables);
 	point_spool_free(watch->points);
@@ -137,6 +142,19 @@ static void name_run(const char *pattern, const char *path, char out[ROTATION_MA
 		snprintf(out, ROTATION_MAX_PATH_BYTES, "events");
 }
 
+/* Lines have a stream a file, event files one a folder, tables one a name: together they may be more than their places. */
+static enum status append_stream(struct watch *watch, const char *name, const char *path, struct error *err)
+{
+	if (watch->stream_count >= WATCH_MAX_FILES)
+		return error_set(
+			err, ERR_INVALID, "'%s' is one stream too many: at most %d are sent", path, WATCH_MAX_FILES);
+	char *kept = mem_copy_string(name);
+	if (!kept)
+		return error_no_memory(err);
+	watch->options.streams[watch->stream_count++] = kept;
+	return OK;
+}
+
 /* named: the stream's name where it is told; else NULL. */
 static enum status add_stream(struct watch *watch, const char *pattern, const char *path, const char *named,
 	unsigned *stream, struct error *err)
@@ -147,12 +165,8 @@ static enum status add_stream(struct watch *watch, const char *pattern, const ch
 		name = named;
 	else if (is_name_taken(watch, name))
 		name = path;
-	char *kept = mem_copy_string(name);
-	if (!kept)
-		return error_no_memory(err);
 	*stream = (unsigned)watch->stream_count;
-	watch->options.streams[watch->stream_count++] = kept;
-	return OK;
+	return append_stream(watch, name, path, err);
 }
 
 /* ---- opening ---- */
@@ -360,6 +374,14 @@ static enum status open_known(
 	return go_on(watch, path, stream, page, file, err);
 }
 
+static struct refused *find_refused(const struct watch *watch, const char *path)
+{
+	for (size_t i = 0; i < watch->refused_count; i++)
+		if (strcmp(watch->refused[i].path, path) == 0)
+			return &watch->refused[i];
+	return NULL;
+}
+
 static bool is_watched(const struct watch *watch, const char *path)
 {
 	for (size_t i = 0; i < watch->count; i++)
@@ -368,23 +390,19 @@ static bool is_watched(const struct watch *watch, const char *path)
 	for (size_t i = 0; i < watch->event_count; i++)
 		if (strcmp(watch->event_paths[i], path) == 0)
 			return true;
-	for (size_t i = 0; i < watch->refused_count; i++)
-		if (strcmp(watch->refused_paths[i], path) == 0)
-			return true;
-	return false;
+	const struct refused *refused = find_refused(watch, path);
+	return refused && !refused->may_come;
 }
 
 /* The files of one folder are one run, and that is a stream. */
-static enum status find_run_stream(struct watch *watch, const char *name, unsigned *stream, struct error *err)
+static enum status find_run_stream(
+	struct watch *watch, const char *name, const char *path, unsigned *stream, struct error *err)
 {
 	for (*stream = 0; *stream < watch->stream_count; ++*stream)
 		if (watch->options.is_points[*stream] && strcmp(watch->options.streams[*stream], name) == 0)
 			return OK;
-	char *kept = mem_copy_string(name);
-	if (!kept)
-		return error_no_memory(err);
-	watch->options.is_points[watch->stream_count] = true;
-	watch->options.streams[watch->stream_count++] = kept;
+	TRY(append_stream(watch, name, path, err));
+	watch->options.is_points[*stream] = true;
 	return OK;
 }
 
@@ -393,14 +411,11 @@ static enum status add_table(struct watch *watch, const struct table_part *part,
 	const struct watch_options *options = &watch->options;
 	unsigned stream;
 
-	if (watch->stream_count >= WATCH_MAX_FILES)
-		return error_set(err, ERR_INVALID, "'%s' is one stream too many: at most %d are sent", part->path,
-			WATCH_MAX_FILES);
 	if (!watch->points)
 		TRY(point_spool_new(&watch->points, options->program, options->spool, options->spool_folder, err));
 	if (!watch->tables)
 		TRY(table_files_new(&watch->tables, options->program, watch->points, err));
-	TRY(find_run_stream(watch, named ? named : part->path, &stream, err));
+	TRY(find_run_stream(watch, named ? named : part->path, part->path, &stream, err));
 	return table_files_add(watch->tables, part, stream, err);
 }
 
@@ -419,7 +434,7 @@ static enum status add_events(struct watch *watch, size_t index, const char *pat
 	if (!mem_grow((void **)&watch->event_paths, watch->event_count, &watch->event_cap, sizeof *watch->event_paths))
 		return error_no_memory(err);
 	name_run(pattern, path, name);
-	TRY(find_run_stream(watch, named ? named : name, &stream, err));
+	TRY(find_run_stream(watch, named ? named : name, path, &stream, err));
 	struct event_source source = {.path = path,
 		.folder = named ? options->folders[index] : folder_within(pattern, path),
 		.assumed_ms = options->untimed_ms};
@@ -428,6 +443,18 @@ static enum status add_events(struct watch *watch, size_t index, const char *pat
 	if (!watch->event_paths[watch->event_count])
 		return error_no_memory(err);
 	watch->event_count++;
+	return OK;
+}
+
+static enum status add_refused(struct watch *watch, const char *path, bool may_come, struct error *err)
+{
+	if (!mem_grow((void **)&watch->refused, watch->refused_count, &watch->refused_cap, sizeof *watch->refused))
+		return error_no_memory(err);
+	struct refused *refused = &watch->refused[watch->refused_count];
+	*refused = (struct refused){mem_copy_string(path), may_come};
+	if (!refused->path)
+		return error_no_memory(err);
+	watch->refused_count++;
 	return OK;
 }
 
@@ -441,15 +468,29 @@ static enum status refuse_file(
 		return OK; /* it is looked at again */
 	if (!has_wildcard(pattern))
 		return error_set(err, ERR_INVALID, "'%s' is %s", path, why);
-	if (!mem_grow((void **)&watch->refused_paths, watch->refused_count, &watch->refused_cap,
-		    sizeof *watch->refused_paths))
-		return error_no_memory(err);
-	watch->refused_paths[watch->refused_count] = mem_copy_string(path);
-	if (!watch->refused_paths[watch->refused_count])
-		return error_no_memory(err);
-	watch->refused_count++;
+	TRY(add_refused(watch, path, false, err));
 	client_say(watch->options.program, "'%s' is %s", path, why);
 	return OK;
+}
+
+/* What a glob has found and cannot be read, also for now. A file that is renamed, or that a link waits for, comes without a word. */
+static enum status pass_over(struct watch *watch, const char *path, int code, struct error *err)
+{
+	if (find_refused(watch, path) || (code == ENOENT && watch->options.follows))
+		return OK;
+	TRY(add_refused(watch, path, true, err));
+	client_say(watch->options.program, "cannot open '%s': %s", path, strerror(code));
+	return OK;
+}
+
+static void take_back_refusal(struct watch *watch, const char *path)
+{
+	struct refused *refused = find_refused(watch, path);
+
+	if (!refused)
+		return;
+	mem_free(refused->path);
+	*refused = watch->refused[--watch->refused_count];
 }
 
 static enum status add_file(struct watch *watch, size_t index, const char *path, struct error *err)
@@ -467,10 +508,14 @@ static enum status add_file(struct watch *watch, size_t index, const char *path,
 	if (!mem_grow((void **)&watch->files, watch->count, &watch->cap, sizeof *watch->files))
 		return error_no_memory(err);
 	struct stat info;
-	if (stat(path, &info) != 0)
-		return error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
-	if (!S_ISREG(info.st_mode) && has_wildcard(pattern))
+	bool is_there = stat(path, &info) == 0;
+	if (is_there && !S_ISREG(info.st_mode) && has_wildcard(pattern))
 		return OK; /* a folder that happens to fit */
+	if (!is_there || faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+		return has_wildcard(pattern) && !named
+			       ? pass_over(watch, path, errno, err)
+			       : error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
+	take_back_refusal(watch, path);
 	enum file_kind kind = S_ISREG(info.st_mode) ? file_kind_read(path) : FILE_OF_LINES;
 	if (file_kind_refusal(kind))
 		return refuse_file(watch, pattern, path, kind, err);

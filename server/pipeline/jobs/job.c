@@ -134,6 +134,22 @@ static enum status next_generation(const struct creation *creation, struct store
 	return OK;
 }
 
+static enum status begin_new(struct creation *creation, struct store_tx *tx, struct job_row *row, struct error *err)
+{
+	TRY(life_begin(tx, row, SPAN("created"), err));
+	return creation->is_told
+		       ? notices_enqueue_job_state(creation->pipeline, tx, row, &creation->has_state_messages, err)
+		       : OK;
+}
+
+static enum status write_definitions(
+	const struct creation *creation, struct store_tx *tx, const struct job_row *row, bool is_new, struct error *err)
+{
+	if (creation->definitions.len)
+		return store_put_definitions(tx, row->job_id, row->generation, creation->definitions, err);
+	return is_new ? definitions_put_default(tx, row->job_id, row->generation, err) : OK;
+}
+
 static enum status write_creation(void *context, struct store_tx *tx, struct error *err)
 {
 	struct creation *creation = context;
@@ -169,15 +185,10 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 		TRY(faults_by_hand_write(tx, creation->arena, &row, NULL, &creation->faults, err));
 		TRY(restarts_by_hand_write(creation->pipeline, tx, creation->arena, &row, &creation->ended, err));
 	}
-	if (is_new)
-		TRY(life_begin(tx, &row, SPAN("created"), err));
 	creation->has_state_messages = false;
-	if (is_new && creation->is_told)
-		TRY(notices_enqueue_job_state(creation->pipeline, tx, &row, &creation->has_state_messages, err));
-	if (creation->definitions.len)
-		TRY(store_put_definitions(tx, row.job_id, row.generation, creation->definitions, err));
-	else if (is_new)
-		TRY(definitions_put_default(tx, row.job_id, row.generation, err));
+	if (is_new)
+		TRY(begin_new(creation, tx, &row, err));
+	TRY(write_definitions(creation, tx, &row, is_new, err));
 	creation->job_id = row.job_id;
 	creation->generation = row.generation;
 	return OK;

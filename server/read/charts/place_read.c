@@ -15,7 +15,7 @@ struct searching {
 	struct chart_query query;
 	uint64_t count;
 	uint32_t attempt; /* of a step */
-	const struct place *wanted;
+	struct place wanted;
 };
 
 /* The longest; of those that printed last up to the time, if there is one: machines may have taken each other's place. */
@@ -58,9 +58,9 @@ static enum status read_point(struct searching *s, uint64_t ordinal, struct poin
 
 static bool is_behind(const struct searching *s, const struct point *point)
 {
-	if (s->wanted->has_time)
-		return point->ts_ms > s->wanted->ts_ms;
-	return point->attempt > s->attempt || (point->attempt == s->attempt && point->step > s->wanted->step);
+	if (s->wanted.has_time)
+		return point->ts_ms > s->wanted.ts_ms;
+	return point->attempt > s->attempt || (point->attempt == s->attempt && point->step > s->wanted.step);
 }
 
 /* How many points are not behind what is wanted. */
@@ -102,7 +102,7 @@ static uint32_t attempt_of(const struct stream_view *stream, int64_t step)
 
 static void take(const struct searching *s, const struct point *point, struct place *out)
 {
-	if (s->wanted->has_time) {
+	if (s->wanted.has_time) {
 		out->has_step = true;
 		out->step = point->step;
 	} else if (point->attempt == s->attempt) {
@@ -143,10 +143,9 @@ enum status place_read(struct pipeline *pipeline, struct store_reader *reader, s
 	if (!series || (inout->has_time && inout->ts_ms > series->max_ms) ||
 		(inout->has_step && inout->step > series->max_step))
 		return OK;
-	const struct place wanted = *inout;
 	struct searching s = search_in(pipeline, reader, job, stream, series);
-	s.attempt = wanted.has_step ? attempt_of(stream, wanted.step) : 0;
-	s.wanted = &wanted;
+	s.attempt = inout->has_step ? attempt_of(stream, inout->step) : 0;
+	s.wanted = *inout;
 	TRY(find(&s, &point, &is_there, err));
 	if (is_there)
 		take(&s, &point, inout);
@@ -163,7 +162,7 @@ static enum status first_behind(
 	uint64_t count;
 
 	s->attempt = attempt;
-	s->wanted = wanted;
+	s->wanted = *wanted;
 	TRY(count_before(s, &count, err));
 	if (count == s->count)
 		return OK; /* times that do not rise */
@@ -177,13 +176,11 @@ static enum status first_behind(
 static enum status find_last(struct searching *s, const struct stream_view *stream, const struct summary *summary,
 	int64_t until_ms, struct point *out, bool *is_there, struct error *err)
 {
-	struct place until = {.has_time = true, .ts_ms = until_ms};
-
 	*is_there = true;
 	*out = (struct point){.ts_ms = summary->last_ts_ms, .attempt = stream->attempt};
 	if (summary->count && summary->last_ts_ms && summary->last_ts_ms <= until_ms)
 		return OK; /* as of nearly all, and asked for with each line that is read behind a failure */
-	s->wanted = &until;
+	s->wanted = (struct place){.has_time = true, .ts_ms = until_ms};
 	return find(s, out, is_there, err);
 }
 

@@ -60,7 +60,7 @@ static void fold(struct job_changes *changes)
 	int64_t job_id = 0;
 	unsigned seen = 0;
 
-	if (!changes->count)
+	if (!changes->items)
 		return;
 	qsort(changes->items, changes->count, sizeof *changes->items, compare_jobs);
 	for (size_t i = 0; i < changes->count; i++) {
@@ -81,7 +81,7 @@ static void forget_oldest(struct job_changes *changes)
 {
 	size_t gone = changes->count - changes->count / 4 * 3;
 
-	if (!gone)
+	if (!changes->items)
 		return;
 	changes->forgotten = changes->items[gone - 1].version;
 	changes->count -= gone;
@@ -110,7 +110,7 @@ static void note(struct job_changes *changes, const struct change *change)
 		return;
 	}
 	make_room(changes);
-	if (changes->cap)
+	if (changes->items)
 		changes->items[changes->count++] = *change;
 	else /* there was never any memory */
 		changes->forgotten = change->version;
