@@ -39,10 +39,20 @@ enum status file_sync_folder(const char *path, struct error *err)
 	return sync_path(dirname(folder), O_RDONLY | O_DIRECTORY, err);
 }
 
-enum status file_put_in_place(const char *partial, const char *path, struct error *err)
+enum status file_sync(const char *partial, struct error *err)
 {
-	TRY(sync_path(partial, O_RDONLY, err));
+	return sync_path(partial, O_RDONLY, err);
+}
+
+enum status file_take_place(const char *partial, const char *path, struct error *err)
+{
 	if (rename(partial, path) != 0)
 		return file_problem("rename to", path, err);
 	return file_sync_folder(path, err);
+}
+
+enum status file_put_in_place(const char *partial, const char *path, struct error *err)
+{
+	TRY(file_sync(partial, err));
+	return file_take_place(partial, path, err);
 }

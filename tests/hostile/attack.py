@@ -20,6 +20,10 @@ def attack(room, held, *options, kind=Server):
     return note
 
 
+class LeftOut(Exception):
+    """What an attack needs is not here: it says nothing about the server."""
+
+
 class Fight:
     """A server under attack, the seconds that there are, and what chance decides: the seed is told with what does not hold."""
 

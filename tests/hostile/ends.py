@@ -5,6 +5,7 @@ import contextlib
 import errno
 import http.client
 import re
+import signal
 import subprocess
 import threading
 
@@ -12,6 +13,7 @@ from faults import CHANGES, DELETE, FAIL, FILL, FOR_EVER, KILL, OPERATION_NAMES,
 from smserver import wait_until
 
 OPERATIONS, RARE = (*CHANGES, DELETE), (SYNC, DELETE)
+UNTOLD_ONE_IN = 10  # what is written later, by itself, need not be told; none was in some 60 tries
 SAYS_FULL = re.compile("disk is full|No space left")
 
 
@@ -37,6 +39,13 @@ class Ends:
     def heard(self, text):
         """What a command said when it failed."""
 
+    def check_end(self):
+        """Where it is over, the disk ended it: a fault of the server's own is no kill of ours."""
+        server = self.fight.server
+        if self.is_over():
+            code = server.wait()
+            assert code == -signal.SIGKILL and self.disk.get("failed"), f"the server ended by itself, with {code}:\n{server.log_text()}"
+
     def count(self):
         """After its end, or that of the phase."""
         self.at[OPERATION_NAMES[self.disk.get("failed_operation")] if self.disk.get("failed") else None] += 1
@@ -48,15 +57,15 @@ class Ends:
         operations = self.fight.chance.choice((OPERATIONS, RARE))  # of a thousand writes one is like another
         self.arm(self.fight.chance.randrange(1, self.most[operations] + 3), operations)
         try:
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                begin()
-                is_begun = True
-                wait_until(lambda: self.is_over() or whole(), what="the end, or that of the phase")
-        except AssertionError:
+            begin()
+            is_begun = True
+            wait_until(lambda: self.is_over() or whole(), what="the end, or that of the phase")
+        except (AssertionError, OSError, http.client.HTTPException):
             with contextlib.suppress(subprocess.TimeoutExpired):  # whose end it hears of before we do
                 self.fight.server.process.wait(5)
             if not self.is_over():
                 raise
+        self.check_end()
         self.fight.server.kill()
         self.count()
         return is_begun
@@ -65,6 +74,7 @@ class Ends:
         self.arm(self.fight.chance.randrange(1, 40))
         self.fight.server.launch()
         wait_until(lambda: self.is_over() or any("event=listening" in line for line in self.fight.server.log), what="the end, or that of the start")
+        self.check_end()
         self.fight.server.kill()
         self.count()
 
@@ -216,6 +226,8 @@ class Fills(Ends):
             if self.disk.get("failed"):
                 self.met.add(number)
                 self.untold += not self.is_told()
+                assert self.untold <= 1 + len(self.met) // UNTOLD_ONE_IN, f"the disk was full, and nobody was told: {self.untold} times of {len(self.met)}; the last log:\n" \
+                    f"{self.fight.server.log_text()}"
         self.check_refusals()
         self.end()
         self.count()

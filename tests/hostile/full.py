@@ -5,16 +5,17 @@ import contextlib
 import os
 import subprocess
 import threading
+import time
 
-from attack import attack
+from attack import LeftOut, attack
 from ends import SAYS_FULL
 from killing import check, command, fresh
 from power import Jobs, Lines, Points
-from smserver import Server, wait_until
+from smserver import PATIENCE_S, Server, wait_until
 
 DISK_BYTES, SPARE_BYTES, MOST_LEFT_BYTES = 48 << 20, 24 << 20, 1 << 20
 OPTIONS = ("--seal-age", "100ms", "--seal-bytes", "64KiB", "--wal-bytes", "1MiB", "--min-free-bytes", "0", "--log-bytes", "0", "--stop-timeout", "30s")
-LONGEST_FULL_S = 3
+LONGEST_FULL_S, MOST_LIVES = 3, 30
 
 
 class SmallDisk(Server):
@@ -37,7 +38,9 @@ class SmallDisk(Server):
                 subprocess.run(["umount", "-l", self.folder], check=True)
 
     def request(self, *arguments, **options):
+        until = time.monotonic() + PATIENCE_S
         while (reply := super().request(*arguments, **options)).status in (503, 507):
+            assert time.monotonic() < until, f"refused for {PATIENCE_S} s, with room or without: {reply}"
             assert SAYS_FULL.search(str(reply.body)) and str(self.database) in str(reply.body), reply
             self.refusals += 1
             self.pause.wait(0.02)
@@ -103,13 +106,17 @@ def live_on_a_full_disk(fight, server, senders, counts):
     server.make_room()
 
 
+def was_refused(server, counts):
+    return server.refusals or counts["starts refused"] or counts["copies refused"]
+
+
 @attack("full", "each line and point once, each job whole, no damage", kind=SmallDisk)
 def a_small_disk(fight):
     server, senders, counts = fight.server, [], {"fills": 0, "starts refused": 0, "copies refused": 0}
     if not server.is_small:
-        return "left out: only root can mount a small disk"
+        raise LeftOut("only root can mount a small disk")
     server.stop()
-    while fight.goes_on(4):
+    while fight.goes_on(4) or not was_refused(server, counts) and fight.tried < MOST_LIVES:
         if not senders or server.free_bytes() < SPARE_BYTES:
             fresh(server)
             senders = [Lines(server, fight.chance, "s0"), Lines(server, fight.chance, "s1"), Points(server, fight.chance, "points"), Jobs(server, fight.chance, "job")]
@@ -122,4 +129,5 @@ def a_small_disk(fight):
         server.stop()
         check(server)
     server.start()
+    assert was_refused(server, counts), f"in {fight.tried} lives the disk was never too small: {counts}"
     return ", ".join(f"{count} {name}" for name, count in {**counts, "requests refused": server.refusals}.items())

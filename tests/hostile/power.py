@@ -142,16 +142,21 @@ def live_and_lose(fight, ends, senders):
     try:
         server.start("127.0.0.1:0", *OPTIONS)
     except AssertionError:
-        assert server.wait() == -9, server.log_text()
+        server.wait()
+        assert ends.is_over(), server.log_text()
+        ends.check_end()
     else:
         threads = [threading.Thread(target=sender.run) for sender in senders]
         for thread in threads:
             thread.start()
         deadline = time.monotonic() + LONGEST_LIFE_S
         wait_until(lambda: ends.is_over() or time.monotonic() > deadline or any(sender.failure for sender in senders), what="the loss")
-        server.process.kill()
-        for thread in threads:
-            thread.join()
+        try:
+            ends.check_end()
+        finally:
+            server.process.kill()
+            for thread in threads:
+                thread.join()
     server.kill()
     ends.count()
     assert not [sender.failure for sender in senders if sender.failure]

@@ -230,3 +230,29 @@ def test_the_tools_meet_the_same_lock(server, tmp_path):
     assert code == 4 and "is the database itself" in text
     server.send("j", "another line")
     assert len(server.lines("j")) == 2
+
+
+@pytest.mark.parametrize("is_running", [True, False], ids=["of a server", "without one"])
+def test_no_copy_is_put_in_the_place_of_a_running_servers_database(make_server, tmp_path, is_running):
+    """Its server would write on into a file without a name."""
+    source, folder = make_server(), tmp_path / "other"
+    folder.mkdir()
+    other = Server(folder).start()
+    try:
+        source.send("j", "of the source")
+        if not is_running:
+            source.stop()
+        other.send("j", "of the other")
+        link = tmp_path / "link.db"
+        link.symlink_to(other.database)
+        for name in (other.database, link):
+            code, text = run(source.database, "backup", str(name))
+            assert code != 0 and f"'{name}' is the database of a running server (process {other.process.pid})" in text, text
+        assert not other.database.with_name(f"{other.database.name}.partial").exists()
+        other.kill()
+        other.start()
+        assert [line["text"] for line in other.lines("j")] == ["of the other"]
+        other.stop()
+        assert run(source.database, "backup", str(other.database))[0] == 0 # nobody has it: an older copy
+    finally:
+        other.close()

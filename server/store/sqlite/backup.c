@@ -102,6 +102,18 @@ static enum status copy_failure(struct store_backup *backup, int code, struct er
 		is_full ? "its disk is full" : sqlite3_errmsg(backup->copy));
 }
 
+/* It would write on into a file without a name. Whoever starts on it meanwhile is found by the second look, before the rename. */
+static enum status check_unused(const char *path, struct error *err)
+{
+	int64_t pid;
+
+	if (!store_is_in_use(path, &pid))
+		return OK;
+	return error_set(err, ERR_CONFLICT,
+		"'%s' is the database of a running server (process %lld): a copy needs a name of its own", path,
+		(long long)pid);
+}
+
 /* The rename would put the copy in the database's place, under the server. */
 static enum status check_target(const char *path, int database_fd, struct error *err)
 {
@@ -110,7 +122,7 @@ static enum status check_target(const char *path, int database_fd, struct error 
 	if (stat(path, &target) == 0 && fstat(database_fd, &database) == 0 && target.st_dev == database.st_dev &&
 		target.st_ino == database.st_ino)
 		return error_set(err, ERR_INVALID, "'%s' is the database itself: a copy needs a name of its own", path);
-	return OK;
+	return check_unused(path, err);
 }
 
 enum status store_backup_begin(struct store_backup **out, struct store *store, const char *path, struct error *err)
@@ -164,12 +176,15 @@ enum status store_backup_step(
 	return code == SQLITE_DONE ? close_copy(backup, err) : OK;
 }
 
-/* What whoever used an older copy of that name has left beside it goes before: it would be read into the new one. */
+/* What whoever used an older copy of that name has left beside it goes before: it would be read into the new one. To the older
+ * one it belongs until the new one is on the disk. */
 static enum status keep_copy(const char *partial, const char *path, struct error *err)
 {
 	TRY(check_copy(partial, err));
+	TRY(file_sync(partial, err));
+	TRY(check_unused(path, err));
 	remove_logs(path);
-	return file_put_in_place(partial, path, err);
+	return file_take_place(partial, path, err);
 }
 
 enum status store_backup_finish(struct store_backup *backup, struct error *err)
@@ -276,10 +291,12 @@ static enum status restore_locked(const char *copy_path, const char *path, bool 
 	if (!partial)
 		return error_no_memory(err);
 	enum status status = copy_file(copy_path, partial, err);
+	if (status == OK)
+		status = file_sync(partial, err);
 	if (status == OK && exists)
 		status = set_aside(path, err);
 	if (status == OK)
-		status = file_put_in_place(partial, path, err);
+		status = file_take_place(partial, path, err);
 	if (status != OK)
 		copy_remove(partial);
 	return status;
