@@ -64,6 +64,7 @@ def test_a_machine_whose_streams_fell_silent_long_before_is_no_reason(server):
 
     send_pods(now - 140 * MINUTE, range(360), a="po-1", b="po-2")
     send_pods(now - 115 * MINUTE, range(360, 670), c="po-1", d="po-3")
+    server.wait_for_extraction()  # who is still there when the fault is read is told of it
     tell(server, "kern", "po-2", now - 6 * MINUTE)
     tell(server, "kern-3", "po-3", now - 7 * MINUTE, central="central-3")
     send(server, "j", "d", (now - 2 * MINUTE, TIMEOUT), host="po-3")
