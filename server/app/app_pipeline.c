@@ -76,6 +76,7 @@ enum status app_start_pipeline(struct app *app, struct error *err)
 		.aws_region = span_from(options_text(o, "aws-region")),
 		.aws_account = span_from(options_text(o, "aws-account")),
 		.goodput_every_ms = options_i64(o, "goodput-every"),
+		.are_reads_own = span_equal(span_from(options_text(o, "team-reads")), SPAN("own")),
 		.signatures = buf_span(&app->data.signatures),
 		.queue_items = app_bytes(o, "queue-items"),
 		.queue_bytes = app_bytes(o, "queue-bytes"),

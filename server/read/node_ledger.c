@@ -1,6 +1,8 @@
 #include "read/node_ledger.h"
 
 #include "state/known_fault.h"
+#include "state/pipeline_state.h"
+#include "state/streams/stream_ends.h"
 #include "store/jobs.h"
 
 #include <stdio.h>
@@ -8,6 +10,7 @@
 
 enum {
 	FAULTS_MAX = 5000, /* of all machines, the newest */
+	TOLD_MAX = 20000, /* and those near breaks of other jobs, a job and a stream of it each */
 	STRAGGLERS_MAX = 5000,
 	WINDOW_DAYS = 30
 };
@@ -39,14 +42,56 @@ static int by_job_and_time(const void *a, const void *b)
 	return (x->first_step > y->first_step) - (x->first_step < y->first_step);
 }
 
+static int by_host_and_job(const void *a, const void *b)
+{
+	const struct break_fault *x = a, *y = b;
+	int order = span_compare(x->host, y->host);
+
+	return order ? order : (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct node_job *x = a, *y = b;
+
+	return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+/* Of every fault, whoever told of it: the breaks of a job are read once, if they are asked for, however many machines it had. */
+static enum status list_jobs(struct node_ledger *out, struct error *err)
+{
+	size_t all = 0;
+
+	out->jobs = arena_alloc(out->arena, (out->fault_count + out->told_count + 1) * sizeof *out->jobs);
+	if (!out->jobs)
+		return error_no_memory(err);
+	for (size_t i = 0; i < out->fault_count; i++)
+		out->jobs[all++] = (struct node_job){.job_id = out->faults[i].job_id};
+	for (size_t i = 0; i < out->told_count; i++)
+		out->jobs[all++] = (struct node_job){.job_id = out->told[i].job_id};
+	if (all)
+		qsort(out->jobs, all, sizeof *out->jobs, by_id);
+	for (size_t i = 0; i < all; i++)
+		if (!out->job_count || out->jobs[out->job_count - 1].job_id != out->jobs[i].job_id)
+			out->jobs[out->job_count++] = out->jobs[i];
+	return OK;
+}
+
 enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline, struct store_reader *reader,
 	struct arena *arena, struct span host, int64_t now_ms, struct error *err)
 {
+	const struct stream_ends ends = stream_ends_of(pipeline->directory, FAULT_BROKE_OFF_MS);
+
 	*out = (struct node_ledger){.pipeline = pipeline, .reader = reader, .arena = arena, .now_ms = now_ms};
 	out->window_ms = window_of(now_ms);
 	out->from_ms = now_ms - memory_ms;
 	TRY(store_read_node_faults(
 		reader, arena, host, out->from_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
+	TRY(store_read_break_faults(reader, arena, &ends, host, out->from_ms, FAULT_BROKE_OFF_MS, TOLD_MAX, &out->told,
+		&out->told_count, err));
+	if (out->told_count)
+		qsort(out->told, out->told_count, sizeof *out->told, by_host_and_job);
+	TRY(list_jobs(out, err));
 	TRY(store_read_node_stragglers(
 		reader, arena, out->from_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err));
 	if (out->straggler_count)
@@ -74,8 +119,8 @@ static void add_signature(const struct node_ledger *ledger, struct node_sum *nod
 }
 
 /* By the rule that names a break's cause: so the two never differ in which machine it was. */
-static bool is_cause(const struct node_ledger *ledger, const struct node_fault_row *fault,
-	const struct node_break *breaks, size_t at)
+static bool is_cause(
+	const struct node_ledger *ledger, const struct break_fault *fault, const struct node_break *breaks, size_t at)
 {
 	const struct node_break *broken = &breaks[at];
 	const struct fault_window window = {
@@ -86,84 +131,96 @@ static bool is_cause(const struct node_ledger *ledger, const struct node_fault_r
 	return fault_rank(&window, broken->from_ms, FAULT_BROKE_OFF_MS, &said) > 0;
 }
 
-/* Of the machine, that may have broken the job off: those that its own log told of, and those that others' did while it ran there. */
-static enum status read_faults(const struct node_ledger *ledger, const struct node_sum *node, int64_t job_id,
-	struct node_fault_row **out, size_t *count, struct error *err)
+static enum status find_job(
+	const struct node_ledger *ledger, int64_t job_id, const struct node_job **out, struct error *err)
 {
-	struct said_hit *others;
-	size_t other_count;
+	struct node_job *job = bsearch(
+		&(struct node_job){.job_id = job_id}, ledger->jobs, ledger->job_count, sizeof *ledger->jobs, by_id);
 
-	*count = 0;
-	TRY(store_read_told_elsewhere(ledger->reader, ledger->arena, job_id, ledger->from_ms, INT64_MAX, FAULTS_MAX,
-		&others, &other_count, err));
-	*out = arena_alloc(ledger->arena, (ledger->fault_count + other_count + 1) * sizeof **out);
-	if (!*out)
-		return error_no_memory(err);
-	for (size_t i = 0; i < ledger->fault_count; i++)
-		if (ledger->faults[i].job_id == job_id && span_equal(ledger->faults[i].host, node->host))
-			(*out)[(*count)++] = ledger->faults[i];
-	for (size_t i = 0; i < other_count; i++)
-		if (span_equal(others[i].row.host, node->host))
-			(*out)[(*count)++] = (struct node_fault_row){.ts_ms = others[i].row.first_ms,
-				.last_ms = others[i].row.last_ms,
-				.signature = others[i].row.signature};
-	return OK;
+	*out = job;
+	if (job->is_read)
+		return OK;
+	job->is_read = true;
+	return store_read_breaks(ledger->reader, ledger->arena, job_id, &job->breaks, &job->count, err);
 }
 
 /* Each break of a job counts once a machine, whichever of its faults came before it. */
-static enum status add_breaks(
-	const struct node_ledger *ledger, struct node_sum *node, int64_t job_id, struct error *err)
+static enum status add_breaks(const struct node_ledger *ledger, struct node_sum *node, const struct break_fault *faults,
+	size_t fault_count, struct error *err)
 {
-	struct node_break *breaks;
-	struct node_fault_row *faults;
-	size_t count, fault_count;
+	const struct node_job *job;
 
-	TRY(read_faults(ledger, node, job_id, &faults, &fault_count, err));
-	TRY(store_read_breaks(ledger->reader, ledger->arena, job_id, &breaks, &count, err));
-	for (size_t b = 0; b < count; b++)
+	TRY(find_job(ledger, faults[0].job_id, &job, err));
+	for (size_t b = 0; b < job->count; b++)
 		for (size_t i = 0; i < fault_count; i++) {
-			if (!is_cause(ledger, &faults[i], breaks, b))
+			if (!is_cause(ledger, &faults[i], job->breaks, b))
 				continue;
 			node->restarts++;
-			node->recent += breaks[b].from_ms >= ledger->window_ms;
-			if (breaks[b].lost_steps < 0)
+			node->recent += job->breaks[b].from_ms >= ledger->window_ms;
+			if (job->breaks[b].lost_steps < 0)
 				node->unknown_steps++;
 			else
-				node->lost_steps += (uint64_t)breaks[b].lost_steps;
-			node->lost_node_ms += breaks[b].lost_node_ms;
+				node->lost_steps += (uint64_t)job->breaks[b].lost_steps;
+			node->lost_node_ms += job->breaks[b].lost_node_ms;
 			break;
 		}
 	return OK;
 }
 
-static bool is_first_of_job(const struct node_ledger *ledger, size_t at)
+/* The host's in told: sorted by it. */
+static const struct break_fault *find_told(const struct node_ledger *ledger, struct span host, size_t *count)
 {
-	for (size_t i = 0; i < at; i++)
-		if (ledger->faults[i].job_id == ledger->faults[at].job_id &&
-			span_equal(ledger->faults[i].host, ledger->faults[at].host))
-			return false;
-	return true;
+	size_t low = 0, high = ledger->told_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (span_compare(ledger->told[middle].host, host) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (*count = 0; low + *count < ledger->told_count && span_equal(ledger->told[low + *count].host, host);)
+		++*count;
+	return ledger->told + low;
 }
 
-static bool has_fault_in(const struct node_ledger *ledger, struct span host, int64_t job_id)
+/* Of the machine, by job: those that the job's own log told of, and those that another's, a central one, did while it ran there. */
+static enum status read_break_faults(const struct node_ledger *ledger, struct span host, size_t own_count,
+	struct break_fault **out, size_t *count, struct error *err)
 {
-	for (size_t i = 0; i < ledger->fault_count; i++)
-		if (ledger->faults[i].job_id == job_id && span_equal(ledger->faults[i].host, host))
-			return true;
-	return false;
+	size_t told_count;
+	const struct break_fault *told = find_told(ledger, host, &told_count);
+
+	*count = 0;
+	*out = arena_alloc(ledger->arena, (own_count + told_count + 1) * sizeof **out);
+	if (!*out)
+		return error_no_memory(err);
+	for (size_t i = 0; i < ledger->fault_count && *count < own_count; i++)
+		if (span_equal(ledger->faults[i].host, host))
+			(*out)[(*count)++] = (struct break_fault){.host = host,
+				.job_id = ledger->faults[i].job_id,
+				.ts_ms = ledger->faults[i].ts_ms,
+				.last_ms = ledger->faults[i].last_ms,
+				.signature = ledger->faults[i].signature};
+	for (size_t i = 0; i < told_count; i++)
+		(*out)[(*count)++] = told[i];
+	if (*count)
+		qsort(*out, *count, sizeof **out, by_host_and_job);
+	return OK;
 }
 
-/* Of jobs that ran on it while another's log, a central one, told of its fault. */
-static enum status add_breaks_of_others(const struct node_ledger *ledger, struct node_sum *node, struct error *err)
+static enum status add_breaks_of_jobs(
+	const struct node_ledger *ledger, struct node_sum *node, size_t own_count, struct error *err)
 {
-	int64_t *jobs;
-	size_t count;
+	struct break_fault *faults;
+	size_t count, of_job;
 
-	TRY(store_read_jobs_told_elsewhere(
-		ledger->reader, ledger->arena, node->host, ledger->from_ms, &jobs, &count, err));
-	for (size_t i = 0; i < count; i++)
-		if (!has_fault_in(ledger, node->host, jobs[i]))
-			TRY(add_breaks(ledger, node, jobs[i], err));
+	TRY(read_break_faults(ledger, node->host, own_count, &faults, &count, err));
+	for (size_t i = 0; i < count; i += of_job) {
+		for (of_job = 1; i + of_job < count && faults[i + of_job].job_id == faults[i].job_id;)
+			of_job++;
+		TRY(add_breaks(ledger, node, &faults[i], of_job, err));
+	}
 	return OK;
 }
 
@@ -230,19 +287,20 @@ static void judge(struct node_sum *node)
 enum status node_ledger_sum(
 	const struct node_ledger *ledger, struct span host, struct node_sum *node, struct error *err)
 {
+	size_t own_count = 0;
+
 	*node = (struct node_sum){.host = host};
 	for (size_t i = 0; i < ledger->fault_count; i++) {
 		const struct node_fault_row *fault = &ledger->faults[i];
 		if (!span_equal(fault->host, host))
 			continue;
+		own_count++;
 		add_signature(ledger, node, fault);
 		node->fault_lines += fault->count;
 		node->last_fault_ms = fault->last_ms > node->last_fault_ms ? fault->last_ms : node->last_fault_ms;
-		if (is_first_of_job(ledger, i))
-			TRY(add_breaks(ledger, node, fault->job_id, err));
 	}
-	if (node->signature_count)
-		TRY(add_breaks_of_others(ledger, node, err));
+	if (own_count)
+		TRY(add_breaks_of_jobs(ledger, node, own_count, err));
 	add_stragglers(ledger, node);
 	judge(node);
 	return OK;

@@ -13,6 +13,13 @@ struct pipeline;
 
 enum { NODE_SIGNATURES_SHOWN = 16, NODE_WHY_MAX = 4, NODE_WHY_MAX_BYTES = 160 };
 
+struct node_job {
+	int64_t job_id;
+	struct node_break *breaks;
+	size_t count;
+	bool is_read; /* when it is first asked for */
+};
+
 struct node_ledger {
 	struct pipeline *pipeline;
 	struct store_reader *reader;
@@ -21,6 +28,10 @@ struct node_ledger {
 	int64_t from_ms; /* the faults' */
 	struct node_fault_row *faults;
 	size_t fault_count;
+	struct break_fault *told; /* in the log of another job than they broke off; by host and job */
+	size_t told_count;
+	struct node_job *jobs; /* of both, by number */
+	size_t job_count;
 	struct node_straggler *stragglers;
 	size_t straggler_count;
 };

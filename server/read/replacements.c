@@ -335,7 +335,7 @@ static bool is_of_another(
 		return true;
 	/* or of nobody, as somebody set it, here or in the job whose log told of it */
 	return known_fault_is_cleared(in->arena, job->view.row.document, row) ||
-	       (json_string_of(json_get(facts, "told_by")).len && is_cleared_there(in, row, facts, host));
+	       (!json_string_of(json_get(facts, "stream")).len && is_cleared_there(in, row, facts, host));
 }
 
 /* Of this stream, or of the whole job. */

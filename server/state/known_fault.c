@@ -4,6 +4,7 @@
 #include "model/metrics/stream_name.h"
 #include "state/jobs/history.h"
 #include "state/pipeline_state.h"
+#include "state/streams/stream_ends.h"
 #include "store/alerts.h"
 #include "store/faults.h"
 #include "store/jobs.h"
@@ -161,11 +162,12 @@ static void put_hit(const struct said_hit *hit, struct span host, struct json_wr
 	if (hit->stream.len) {
 		json_put_span(w, "stream", hit->stream);
 		json_put_i64(w, "line", (int64_t)hit->row.last_line);
-	} else {
+	} else if (hit->told_by.len) {
 		json_put_span(w, "told_by", hit->told_by);
 	}
 	json_put_i64(w, "ts_ms", hit->row.last_ms);
-	json_put_span(w, "text", hit->row.text);
+	if (hit->row.text.len)
+		json_put_span(w, "text", hit->row.text);
 }
 
 static enum status put_lines(const struct finding *f, size_t most, struct json_writer *w, struct error *err)
@@ -236,6 +238,13 @@ static struct span cut(struct span text, size_t most)
 	return span_of(text.ptr, len);
 }
 
+/* "": whoever reads this may not read it. */
+static void append_line(struct buf *out, struct span line)
+{
+	if (line.len)
+		buf_printf(out, ": %.*s", SPAN_ARGS(line));
+}
+
 static enum status describe(
 	const struct finding *f, const struct said_hit *hit, struct known_fault *out, struct error *err)
 {
@@ -246,8 +255,7 @@ static enum status describe(
 	TRY(said_hit_host(f->reader, f->arena, hit, &host, &is_shared, err));
 	signature_append_summary(&text, signature_of(f, hit), host, hit->stream);
 	size_t summary_len = text.len;
-	buf_append_text(&text, ": ");
-	buf_append_span(&text, hit->row.text);
+	append_line(&text, hit->row.text);
 	TRY(buf_status(&text, err));
 	out->words = arena_copy(f->arena, cut(buf_span(&text), WORDS_MAX_BYTES));
 	if (!out->words.ptr)
@@ -295,19 +303,23 @@ static bool has_signature(const struct said_hit *hits, size_t count, struct span
 static enum status read_hits(
 	const struct finding *f, int64_t from_ms, struct said_hit **out, size_t *count, struct error *err)
 {
+	const struct stream_ends ends = stream_ends_of(f->pipeline->directory, FAULT_BROKE_OFF_MS);
 	struct said_hit *own, *others;
 	size_t own_count, other_count;
 
 	TRY(store_read_hits_between(f->reader, f->arena, f->job_id, from_ms, f->window.to_ms, &own, &own_count, err));
-	TRY(store_read_told_elsewhere(
-		f->reader, f->arena, f->job_id, from_ms, f->window.to_ms, ELSEWHERE_MAX, &others, &other_count, err));
+	TRY(store_read_told_elsewhere(f->reader, f->arena, &ends, f->job_id, from_ms, f->window.to_ms, ELSEWHERE_MAX,
+		&others, &other_count, err));
 	if (!(*out = arena_alloc(f->arena, (own_count + other_count + 1) * sizeof **out)))
 		return error_no_memory(err);
 	for (*count = 0; *count < own_count; ++*count)
 		(*out)[*count] = own[*count];
-	for (size_t i = 0; i < other_count; i++)
+	for (size_t i = 0; i < other_count; i++) {
+		if (others[i].is_of_no_team && f->pipeline->options.are_reads_own)
+			others[i].told_by = others[i].row.text = SPAN("");
 		if (!has_signature(own, own_count, others[i].row.signature))
 			(*out)[(*count)++] = others[i];
+	}
 	if (*count > own_count)
 		qsort(*out, *count, sizeof **out, by_time);
 	return OK;
@@ -397,8 +409,7 @@ enum status known_fault_say_again(
 	if (!summary.len || span_find(reason, summary) >= 0)
 		return OK;
 	buf_append_span(&words, summary);
-	buf_append_text(&words, ": ");
-	buf_append_span(&words, json_string_of(json_get(fault, "text")));
+	append_line(&words, json_string_of(json_get(fault, "text")));
 	TRY(buf_status(&words, err));
 	return join(arena, reason, buf_span(&words), out, err);
 }
@@ -474,9 +485,10 @@ enum status known_fault_say(struct arena *arena, const struct incident_row *row,
 	AUTO_DONE(buf) text = BUF_INIT(STORED_FACTS_BYTES);
 	AUTO(json) facts = NULL;
 
-	if (read_facts(row, &facts))
-		buf_printf(&text, "%.*s: %.*s", SPAN_ARGS(json_string_of(json_get(facts, "summary"))),
-			SPAN_ARGS(json_string_of(json_get(facts, "text"))));
+	if (read_facts(row, &facts)) {
+		buf_append_span(&text, json_string_of(json_get(facts, "summary")));
+		append_line(&text, json_string_of(json_get(facts, "text")));
+	}
 	TRY(buf_status(&text, err));
 	*out = arena_copy(arena, buf_span(&text));
 	return out->ptr ? OK : error_no_memory(err);

@@ -57,4 +57,5 @@ struct pipeline_options {
 	void (*deliveries_due)(void *context);
 	void *context;
 	struct span public_url; /* for links in messages */
+	bool are_reads_own; /* --team-reads=own: who reads a job of a team may not read one of no team */
 };

@@ -54,20 +54,40 @@ struct signature_hit_row {
 struct said_hit {
 	struct signature_hit_row row;
 	struct span stream; /* its name; "": it is another job's */
-	struct span told_by; /* the other job whose log has it; "": the job's own, or it was deleted since */
+	struct span told_by; /* the other job whose log has it; "": the job's own */
+	bool is_of_no_team; /* that other job, and this one is of a team */
 };
 enum status store_read_hits_between(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
 	int64_t to_ms, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
-/* Faults that logs of other jobs told of, of machines of this one while they sent its streams, with lines within the two times; not those
- * that somebody cleared. By time; of each the first line, as row.first_line of a stream of that job. */
-enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
-	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
-/* The jobs of which that tells faults of this host, from that time on. */
-enum status store_read_jobs_told_elsewhere(struct store_reader *reader, struct arena *arena, struct span host,
-	int64_t from_ms, int64_t **out, size_t *count, struct error *err) MUST_CHECK;
 /* All of them, of each stream and machine, not the first of each signature alone; by time, at most `limit`. */
 enum status store_read_every_hit(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
 	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
+/* Until when machines send a stream. */
+struct stream_ends {
+	/* Log time of its last line or point, where that is newer than what the store has; 0: it is not. */
+	int64_t (*last_ms)(void *context, int64_t job_id, uint32_t stream_id);
+	void *context;
+	int64_t silent_ms; /* who is silent for no longer sends it still */
+};
+/*
+ * Faults that logs of other jobs told of, of machines of this one while they sent its streams, with lines within the two times; not those
+ * that somebody cleared. Only of jobs of the same team, and of no team (the fleet's own): nothing that another team's log says, or a deleted
+ * job's, counts. By time; of each the first line, as row.first_line of a stream of that job.
+ */
+enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
+	int64_t job_id, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out, size_t *count,
+	struct error *err) MUST_CHECK;
+/* The same faults of all jobs that were near a break of the job, at most near_ms before it; of this host ("": of all), which began from that
+ * time on. In no order, the newest `limit`. */
+struct break_fault {
+	struct span host;
+	int64_t job_id; /* that broke off */
+	int64_t ts_ms, last_ms;
+	struct span signature;
+};
+enum status store_read_break_faults(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
+	struct span host, int64_t from_ms, int64_t near_ms, size_t limit, struct break_fault **out, size_t *count,
+	struct error *err) MUST_CHECK;
 /* Of any signature, one that began by then. */
 enum status store_has_hit_until(
 	struct store_reader *reader, int64_t job_id, int64_t to_ms, bool *has, struct error *err) MUST_CHECK;
@@ -96,10 +116,11 @@ struct near_incident {
 };
 enum status store_read_near(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t kinds,
 	int64_t from_ms, int64_t to_ms, struct near_incident **out, size_t *count, struct error *err) MUST_CHECK;
-/* Jobs with a stream that the host sent, and that were there at at_ms, had not ended, and as far as is known were at work from worked_ms on:
- * one that nobody ended is none for ever. The newest first. */
-enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, struct span host, int64_t at_ms,
-	int64_t worked_ms, size_t limit, int64_t **out, size_t *count, struct error *err) MUST_CHECK;
+/* Jobs of the team ("": of all) with a stream that the host sent at at_ms, and that were there then, had not ended, and as far as is known were
+ * at work no longer before than streams may be silent: one that nobody ended is none for ever. The newest first. */
+enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
+	struct span host, struct span team, int64_t at_ms, size_t limit, int64_t **out, size_t *count,
+	struct error *err) MUST_CHECK;
 
 enum { SAID_STREAMS_MAX = 16, SAID_SIGNATURES_MAX = 16 };
 struct incident_said { /* of all stretches of one incident */

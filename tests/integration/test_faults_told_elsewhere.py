@@ -53,6 +53,29 @@ def test_a_machine_that_had_left_is_no_reason(server):
     assert server.get("/api/v1/nodes/lv-2").body["restarts"] == 0
 
 
+def test_a_machine_whose_streams_fell_silent_long_before_is_no_reason(server):
+    """Each generation of pods sends streams of its own: those of the first one are of its machines for ever."""
+    now = int(time.time() * 1000)
+
+    def send_pods(first_ms, steps, **hosts):
+        for n, (pod, host) in enumerate(hosts.items()):
+            rows = [(first_ms + k * 10_000, f"step {k + 1} loss: {3 - k / 1000:.3f}" if n == 0 else "alive") for k in steps]
+            send(server, "j", pod, *rows, host=host)
+
+    send_pods(now - 140 * MINUTE, range(360), a="po-1", b="po-2")
+    send_pods(now - 115 * MINUTE, range(360, 670), c="po-1", d="po-3")
+    server.wait_for_extraction()  # who is still there when the fault is read is told of it
+    tell(server, "kern", "po-2", now - 6 * MINUTE)
+    tell(server, "kern-3", "po-3", now - 7 * MINUTE, central="central-3")
+    send(server, "j", "d", (now - 2 * MINUTE, TIMEOUT), host="po-3")
+    fail(server, "j")
+    fault = failed(server, "j")[1]["evidence"]["fault"]
+    assert (fault["signature"], fault["host"]) == ("xid_79", "po-3"), fault
+    assert server.get("/api/v1/nodes/po-2").body["restarts"] == 0
+    told = server.get('/api/v1/incidents?q=name="j"&kind=node_suspect&all=true').body["incidents"]
+    assert [row["evidence"]["host"] for row in told] == ["po-3"]
+
+
 def restart(server, job, now, hosts, fault_on):
     """A job that breaks off 100 s ago after a fault of that machine, ten steps back, and goes on."""
     first = now - 10 * MINUTE

@@ -328,3 +328,64 @@ def test_a_chain_over_teams_is_the_own_part_of_it(own):
     names, first, left_out, hours, lost = part("first", tokens["admin"])
     assert (names, first, left_out, lost) == (["first", hidden, "third"], "first", None, None)
     assert hours == {"productive": pytest.approx(100 * (2 + 3 + 2) / 3600, abs=1e-3), "idle": pytest.approx(500 * (2 + 3) / 3600, abs=1e-3)}
+
+
+def send_lines(server, token, job, stream, host, *rows):
+    body = "".join(json.dumps({"line": line, "ts": at_ms}) + "\n" for at_ms, line in rows)
+    reply = server.post(f"/api/v1/logs?job={job}&stream={stream}&host={host}", body.encode(), content_type="application/x-ndjson", token=token)
+    assert reply.status == 200, reply
+
+
+def fail_beside_fault(server, tokens, job, teller):
+    """
+    A job of team a on two machines; `teller` says twice what happened to the second one: as its kernel's line in a central log, and as one who claims to be
+    that machine. The fault that the failure names, the job and its incidents, as team a reads them.
+    """
+    now, minute = int(time.time() * 1000), 60_000
+    hosts = [f"{job}-h1", f"{job}-h2"]
+    for n, host in enumerate(hosts):
+        send_lines(server, tokens["a"]["write"], job, f"algo-{n + 1}", host,
+            *[(now - 10 * minute + k * 10_000, f"step {k + 1} loss: {3 - k / 100:.3f}" if n == 0 else "alive") for k in range(30)])
+    stamp = time.strftime("%b %d %H:%M:%S", time.gmtime((now - 6 * minute) / 1000))
+    xid = f"NVRM: Xid (PCI:0000:02:00): 79, pid=1, name=/home/{CANARY}/model.py, GPU has fallen off the bus."
+    send_lines(server, teller, f"{CANARY}-{job}-kern", "all", f"{job}-central", (now - 6 * minute, f"{stamp} {hosts[1]} kernel: {xid}"))
+    send_lines(server, teller, f"{CANARY}-{job}-forged", "all", hosts[1], (now - 6 * minute, xid))
+    wait_until(lambda: len(server.get(f"/api/v1/nodes/{hosts[1]}").body["fault_list"]) == 2, what="both faults")
+    send_lines(server, tokens["a"]["write"], job, "algo-1", hosts[0],
+        (now - 4 * minute, "[rank3]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, Timeout(ms)=600000) ran for 600061 milliseconds"))
+    assert server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed"}, token=tokens["a"]["write"]).status == 204
+    read = tokens["a"]["read"]
+    path = f'/api/v1/incidents?q=name="{job}"&all=true'
+
+    def reason():
+        rows = [row for row in server.get(path, token=read).body["incidents"] if row["kind"] == "job_failed"]
+        return rows and rows[0]["evidence"].get("fault")
+
+    return wait_until(reason, what="the failure"), server.get(f"/api/v1/jobs/{job}", token=read), server.get(path, token=read)
+
+
+def test_what_another_teams_log_says_of_a_machine_is_no_reason_of_a_job(world):
+    """In any mode: who writes for another team would write into the reason of this one's failure."""
+    server, tokens, _ = world
+    fault, document, incidents = fail_beside_fault(server, tokens, "beside", tokens["b"]["write"])
+    assert fault["signature"] == "nccl_timeout", fault
+    assert not tells(document) and not tells(incidents), (document, incidents)
+    assert [row["kind"] for row in incidents.body["incidents"] if row["kind"] == "node_suspect"] == []
+    # its own team's log is heard
+    fault, document, _ = fail_beside_fault(server, tokens, "same", tokens["a"]["write"])
+    assert fault["signature"] == "xid_79" and fault["told_by"].startswith(f"{CANARY}-same") and CANARY in document.body["FailureReason"], fault
+
+
+def test_of_the_fleets_own_log_a_team_learns_the_fault_and_no_line_that_it_may_not_read(world):
+    server, tokens, mode = world
+    fault, document, incidents = fail_beside_fault(server, tokens, "central", tokens["admin"])
+    suspects = [row["evidence"] for row in incidents.body["incidents"] if row["kind"] == "node_suspect"]
+    assert (fault["signature"], fault["host"]) == ("xid_79", "central-h2"), fault
+    assert [row["host"] for row in suspects] == ["central-h2"]
+    assert document.body["FailureReason"].startswith("Xid 79: GPU has fallen off the bus on central-h2")
+    if mode == "own":
+        assert not tells(document) and not tells(incidents), (document.raw, incidents.raw)
+        assert document.body["FailureReason"] == "Xid 79: GPU has fallen off the bus on central-h2"
+        assert not any("text" in one or "told_by" in one for one in (fault, *suspects))
+    else:
+        assert fault["told_by"].startswith(f"{CANARY}-central") and CANARY in fault["text"] and CANARY in suspects[0]["text"]

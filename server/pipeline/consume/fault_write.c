@@ -15,6 +15,7 @@
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
 #include "state/jobs/stated.h"
+#include "state/streams/stream_ends.h"
 #include "store/alerts.h"
 #include "store/jobs.h"
 #include "store/stream_hosts.h"
@@ -64,8 +65,15 @@ static enum status write_summary(const struct writing *w, struct json_writer *js
 	return OK;
 }
 
-/* Members of an object, as store.h keeps them. */
-static enum status write_facts(const struct writing *w, bool is_node, bool is_own, struct span *out, struct error *err)
+/* May whoever reads the job read what is said, too? Of another one it is told where that is of the same team, or of none. */
+static bool may_quote(const struct writing *w, const struct job_row *job)
+{
+	return !w->pipeline->options.are_reads_own || span_equal(job->team, w->job->team);
+}
+
+/* Members of an object, as store.h keeps them; of an incident of this job. */
+static enum status write_facts(
+	const struct writing *w, const struct job_row *job, bool is_node, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
 	const struct signature *signature = w->stretch->signature;
@@ -79,11 +87,12 @@ static enum status write_facts(const struct writing *w, bool is_node, bool is_ow
 		json_put_span(&json, "host", w->stretch->host);
 	else
 		json_put_bool(&json, "shared", true);
-	if (is_own)
+	if (job == w->job)
 		json_put_span(&json, "stream", w->stretch->stream);
-	else
+	else if (may_quote(w, job))
 		json_put_span(&json, "told_by", w->job->name);
-	json_put_span(&json, "text", w->stretch->hit.text);
+	if (may_quote(w, job))
+		json_put_span(&json, "text", w->stretch->hit.text);
 	json_put_span(&json, "cause", signature->cause);
 	json_put_span(&json, "action", signature->action);
 	if (is_node)
@@ -96,13 +105,15 @@ static enum status write_facts(const struct writing *w, bool is_node, bool is_ow
 }
 
 /* "GPU has fallen off the bus on gpu017: NVRM: Xid …" */
-static enum status write_detail(const struct writing *w, struct span *out, struct error *err)
+static enum status write_detail(const struct writing *w, const struct job_row *job, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(DETAIL_MAX_BYTES);
 
 	signature_append_summary(&text, w->stretch->signature, w->stretch->host, w->stretch->stream);
-	buf_append_text(&text, w->stretch->host.len ? ": " : " (several machines send it): ");
-	buf_append_span(&text, w->stretch->hit.text);
+	if (!w->stretch->host.len)
+		buf_append_text(&text, " (several machines send it)");
+	if (may_quote(w, job))
+		buf_printf(&text, ": %.*s", SPAN_ARGS(w->stretch->hit.text));
 	TRY(buf_status(&text, err));
 	*out = arena_copy(w->arena, buf_span(&text));
 	return out->ptr ? OK : error_no_memory(err);
@@ -170,8 +181,8 @@ static enum status open_incident(
 		.line = is_own ? hit->first_line : NO_LINE,
 		.is_historic = w->stretch->is_historic};
 	TRY(make_ordinal(w, job->job_id, is_node, &row.incident.opened_ordinal, err));
-	TRY(write_facts(w, is_node, is_own, &row.facts, err));
-	TRY(write_detail(w, &row.detail, err));
+	TRY(write_facts(w, job, is_node, &row.facts, err));
+	TRY(write_detail(w, job, &row.detail, err));
 	TRY(put(w, &row, job->team, err));
 	*id = row.incident_id;
 	return OK;
@@ -281,14 +292,16 @@ static enum status fold_symptoms(const struct writing *w, uint32_t into, struct 
 
 /* ---- a machine ---- */
 
-/* The other jobs that ran on it hear of it as well, also those that the fault has silenced: not what fell silent long before. */
+/* The other jobs of the team that ran on it hear of it as well, of a job of no team those of all; also those that the fault has silenced: not
+ * what fell silent long before. */
 static enum status tell_others(const struct writing *w, struct error *err)
 {
+	const struct stream_ends ends = stream_ends_of(w->pipeline->directory, CAUSE_BEFORE_MS);
 	int64_t *jobs;
 	size_t count;
 
-	TRY(store_read_jobs_on_host(store_tx_reader(w->tx), w->arena, w->stretch->host, w->stretch->hit.first_ms,
-		w->stretch->hit.first_ms - CAUSE_BEFORE_MS, JOBS_ON_HOST_MAX + 1, &jobs, &count, err));
+	TRY(store_read_jobs_on_host(store_tx_reader(w->tx), w->arena, &ends, w->stretch->host, w->job->team,
+		w->stretch->hit.first_ms, JOBS_ON_HOST_MAX + 1, &jobs, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		struct job_row other;
 		uint32_t id;

@@ -11,6 +11,7 @@
 #include "read/charts/run_inputs.h"
 #include "state/audit.h"
 #include "state/streams/directory.h"
+#include "state/streams/stream_ends.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
 #include "store/faults.h"
@@ -233,13 +234,14 @@ static struct span find_signature(const struct said *said, const struct fault_wi
 static enum status read_said(
 	struct said *said, struct store_reader *reader, struct arena *arena, int64_t job_id, struct error *err)
 {
+	const struct stream_ends ends = stream_ends_of(said->pipeline->directory, FAULT_BROKE_OFF_MS);
 	struct said_signature *own, *all;
 	struct said_hit *others;
 	size_t own_count, other_count, taken = 0;
 
 	TRY(store_read_said_signatures(reader, arena, job_id, SAID_SIGNATURES_A_JOB, &own, &own_count, err));
 	TRY(store_read_told_elsewhere(
-		reader, arena, job_id, INT64_MIN, INT64_MAX, SAID_SIGNATURES_A_JOB, &others, &other_count, err));
+		reader, arena, &ends, job_id, INT64_MIN, INT64_MAX, SAID_SIGNATURES_A_JOB, &others, &other_count, err));
 	if (!(all = arena_alloc(arena, (own_count + other_count + 1) * sizeof *all)))
 		return error_no_memory(err);
 	for (size_t i = 0; i <= own_count; i++) {

@@ -327,14 +327,24 @@ static struct span id_key(const int64_t *job_id)
 	return span_of((const char *)job_id, sizeof *job_id);
 }
 
-struct job_state *directory_find(struct directory *directory, struct span name)
+static struct job_state *find_counted(struct directory *directory, const struct map *in, struct span key)
 {
 	pthread_rwlock_rdlock(&directory->lock);
-	struct job_state *job = map_get(directory->by_name, name);
+	struct job_state *job = map_get(in, key);
 	if (job)
 		job_ref(job);
 	pthread_rwlock_unlock(&directory->lock);
 	return job;
+}
+
+struct job_state *directory_find(struct directory *directory, struct span name)
+{
+	return find_counted(directory, directory->by_name, name);
+}
+
+struct job_state *directory_find_id(struct directory *directory, int64_t job_id)
+{
+	return find_counted(directory, directory->by_id, id_key(&job_id));
 }
 
 struct job_state *directory_peek(struct directory *directory, struct span name)

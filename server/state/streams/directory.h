@@ -293,6 +293,7 @@ void directory_free(struct directory *directory);
 
 /* A counted reference, or NULL. */
 struct job_state *directory_find(struct directory *directory, struct span name);
+struct job_state *directory_find_id(struct directory *directory, int64_t job_id);
 void job_unref(struct job_state *job);
 struct job_state *job_ref(struct job_state *job);
 

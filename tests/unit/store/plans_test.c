@@ -253,8 +253,17 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_oldest_push(on, 1, &ms, &ms, &err));
 }
 
+static int64_t no_end(void *context, int64_t job_id, uint32_t stream_id)
+{
+	(void)context;
+	(void)job_id;
+	(void)stream_id;
+	return 0;
+}
+
 static void call_fault_readers(struct harness *h, struct store_reader *on)
 {
+	const struct stream_ends ends = {.last_ms = no_end};
 	struct arena *arena = h->arena;
 	void *rows = NULL;
 	size_t count = 0;
@@ -269,7 +278,11 @@ static void call_fault_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, 1, 9, (struct quiet_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));
 	CHECK_OK(store_read_near(on, arena, 1, 1, 0, 9, (struct near_incident **)&rows, &count, &err));
-	CHECK_OK(store_read_jobs_on_host(on, arena, SPAN("h"), 1, 0, 9, (int64_t **)&rows, &count, &err));
+	CHECK_OK(store_read_jobs_on_host(on, arena, &ends, SPAN("h"), SPAN(""), 1, 9, (int64_t **)&rows, &count, &err));
+	CHECK_OK(store_read_break_faults(
+		on, arena, &ends, SPAN(""), 0, 9, 9, (struct break_fault **)&rows, &count, &err));
+	CHECK_OK(store_read_break_faults(
+		on, arena, &ends, SPAN("h"), 0, 9, 9, (struct break_fault **)&rows, &count, &err));
 	CHECK_OK(store_read_emergency(on, 1, &(struct emergency_row){0}, &err));
 	CHECK_OK(store_read_emergencies(on, arena, 9, (struct emergency_row **)&rows, &count, &err));
 }

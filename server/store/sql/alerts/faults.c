@@ -177,14 +177,34 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
 }
 
-/* f tells of h's machine, while that sent its stream, and is of another job. */
+/* f tells of h's machine, while that sent its stream, and is of another job, whose words count for this one. ?1: how long it may be silent. */
 #define IS_ELSEWHERE                                                                                                   \
 	" AND f.host = h.host AND f.job_id <> h.job_id AND f.cleared = '' AND f.last_ms >= h.from_ms"                  \
+	" AND (h.until_ms = 0 OR f.ts_ms <= h.until_ms + ?1)"                                                          \
 	" AND NOT EXISTS (SELECT 1 FROM stream_hosts AS n WHERE n.job_id = h.job_id AND n.stream_id = h.stream_id"     \
-	" AND n.number = h.number + 1 AND n.from_ms > 0 AND n.from_ms <= f.ts_ms)"
+	" AND n.number = h.number + 1 AND n.from_ms > 0 AND n.from_ms <= f.ts_ms)"                                     \
+	" AND s.job_id = h.job_id AND s.stream_id = h.stream_id AND j.job_id = h.job_id AND t.job_id = f.job_id"       \
+	" AND t.team IN ('', j.team)"
 
-enum status store_read_jobs_told_elsewhere(struct store_reader *reader, struct arena *arena, struct span host,
-	int64_t from_ms, int64_t **out, size_t *count, struct error *err)
+/* Who opened a session and printed nothing yet is there, too. */
+static bool is_sent_then(
+	const struct stream_ends *ends, int64_t job_id, uint32_t stream_id, int64_t last_ms, int64_t at_ms)
+{
+	if (at_ms <= last_ms + ends->silent_ms)
+		return true;
+	int64_t newer_ms = ends->last_ms(ends->context, job_id, stream_id);
+	return (!newer_ms && !last_ms) || at_ms <= newer_ms + ends->silent_ms;
+}
+
+#define BREAK_FAULTS                                                                                                   \
+	"SELECT h.stream_id, s.last_ms, h.job_id, f.ts_ms, f.last_ms, f.host, f.signature FROM node_faults AS f"       \
+	" CROSS JOIN stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j CROSS JOIN jobs AS t"              \
+	" WHERE f.ts_ms >= ?2" IS_ELSEWHERE " AND EXISTS (SELECT 1 FROM goodput_breaks AS b WHERE b.job_id = h.job_id" \
+	" AND f.last_ms >= b.from_ms - ?3 AND (b.to_ms = 0 OR f.ts_ms <= b.to_ms))"
+
+enum status store_read_break_faults(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
+	struct span host, int64_t from_ms, int64_t near_ms, size_t limit, struct break_fault **out, size_t *count,
+	struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	size_t cap = 0;
@@ -193,42 +213,93 @@ enum status store_read_jobs_told_elsewhere(struct store_reader *reader, struct a
 	*out = NULL;
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT DISTINCT h.job_id FROM node_faults AS f CROSS JOIN stream_hosts AS h"
-		" WHERE f.host = ?2 AND f.ts_ms >= ?1" IS_ELSEWHERE " ORDER BY h.job_id",
+		host.len ? BREAK_FAULTS " AND f.host = ?4 ORDER BY f.ts_ms DESC"
+			 : BREAK_FAULTS " ORDER BY f.ts_ms DESC",
 		err));
-	bind_i64(&s, from_ms);
-	bind_text(&s, host);
-	TRY(statement_step(&s, &has_row, err));
-	while (has_row) {
+	bind_numbers(&s, ends->silent_ms, from_ms, near_ms);
+	if (host.len)
+		bind_text(&s, host);
+	while (*count < limit) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			break;
+		uint32_t stream_id = column_u32(&s);
+		int64_t sent_ms = column_i64(&s), job_id = column_i64(&s), ts_ms = column_i64(&s);
+		if (!is_sent_then(ends, job_id, stream_id, sent_ms, ts_ms))
+			continue;
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
 		if (!*out)
 			return error_no_memory(err);
-		(*out)[(*count)++] = column_i64(&s);
-		TRY(statement_step(&s, &has_row, err));
+		struct break_fault *row = &(*out)[(*count)++];
+		*row = (struct break_fault){.job_id = job_id, .ts_ms = ts_ms, .last_ms = column_i64(&s)};
+		row->host = column_span(&s, arena);
+		row->signature = column_span(&s, arena);
 	}
 	return statement_check(&s, err);
 }
 
-enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
-	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err)
+/* Several streams may say that the machine was there. */
+static bool is_same_fault(const struct signature_hit_row *a, const struct signature_hit_row *b)
+{
+	return a->first_ms == b->first_ms && a->stream_id == b->stream_id && a->first_line == b->first_line &&
+	       span_equal(a->host, b->host);
+}
+
+#define TOLD_ELSEWHERE                                                                                                 \
+	"SELECT h.stream_id, s.last_ms, f.ts_ms, f.job_id, f.stream_id, f.line, f.host, f.last_ms, f.count,"           \
+	" CASE WHEN t.team = j.team THEN 0 ELSE 1 END, f.signature, f.text, t.name FROM stream_hosts AS h"             \
+	" CROSS JOIN streams AS s CROSS JOIN jobs AS j CROSS JOIN node_faults AS f CROSS JOIN jobs AS t"               \
+	" WHERE h.job_id = ?2 AND h.host <> '' AND f.ts_ms <= ?4 AND f.last_ms >= ?3" IS_ELSEWHERE                     \
+	" ORDER BY f.ts_ms, f.job_id, f.stream_id, f.line, f.host"
+
+static void read_told(struct statement *s, struct arena *arena, struct said_hit *out)
+{
+	out->row.last_ms = column_i64(s);
+	out->row.count = column_u64(s);
+	out->is_of_no_team = column_bool(s);
+	out->row.signature = column_span(s, arena);
+	out->row.text = column_span(s, arena);
+	out->told_by = column_span(s, arena);
+	out->row.last_line = out->row.first_line;
+}
+
+enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
+	int64_t job_id, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out, size_t *count,
+	struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct said_hit, row.first_ms),
-		FIELD(struct said_hit, row.stream_id), FIELD(struct said_hit, row.first_line),
-		FIELD(struct said_hit, row.last_line), FIELD(struct said_hit, row.signature),
-		FIELD(struct said_hit, row.last_ms), FIELD(struct said_hit, row.count),
-		FIELD(struct said_hit, row.text), FIELD(struct said_hit, row.host), FIELD(struct said_hit, told_by)};
-	const struct said_hit like = {.row = {.job_id = job_id}, .stream = SPAN("")};
+	int64_t told_by = 0, before = 0;
+	size_t cap = 0;
+	bool has_row;
 
-	TRY(statement_open(&s, reader,
-		"SELECT DISTINCT f.ts_ms, f.stream_id, f.line, f.line, f.signature, f.last_ms, f.count, f.text, f.host,"
-		" coalesce(j.name, '') FROM stream_hosts AS h CROSS JOIN node_faults AS f"
-		" LEFT JOIN jobs AS j ON j.job_id = f.job_id"
-		" WHERE h.job_id = ?1 AND h.host <> '' AND f.ts_ms <= ?3 AND f.last_ms >= ?2" IS_ELSEWHERE
-		" ORDER BY f.ts_ms, f.stream_id, f.line, f.host LIMIT ?4",
-		err));
-	bind_numbers(&s, job_id, from_ms, to_ms, limit);
-	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader, TOLD_ELSEWHERE, err));
+	bind_numbers(&s, ends->silent_ms, job_id, from_ms, to_ms);
+	while (*count < limit) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			break;
+		struct said_hit hit = {.row = {.job_id = job_id}, .stream = SPAN("")};
+		uint32_t stream_id = column_u32(&s);
+		int64_t sent_ms = column_i64(&s);
+		hit.row.first_ms = column_i64(&s);
+		told_by = column_i64(&s);
+		hit.row.stream_id = column_u32(&s);
+		hit.row.first_line = column_u64(&s);
+		hit.row.host = column_span(&s, arena);
+		const struct said_hit *last = *count ? &(*out)[*count - 1] : NULL;
+		bool is_known = last && told_by == before && is_same_fault(&last->row, &hit.row);
+		if (is_known || !is_sent_then(ends, job_id, stream_id, sent_ms, hit.row.first_ms))
+			continue;
+		before = told_by;
+		read_told(&s, arena, &hit);
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_no_memory(err);
+		(*out)[(*count)++] = hit;
+	}
+	return statement_check(&s, err);
 }
 
 enum status store_read_every_hit(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
@@ -309,8 +380,9 @@ static bool is_in(const int64_t *jobs, size_t count, int64_t job_id)
 }
 
 /* A job's streams may be thousands, those of one host of it are few. */
-enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, struct span host, int64_t at_ms,
-	int64_t worked_ms, size_t limit, int64_t **out, size_t *count, struct error *err)
+enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
+	struct span host, struct span team, int64_t at_ms, size_t limit, int64_t **out, size_t *count,
+	struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	int64_t *jobs = arena_alloc(arena, limit * sizeof *jobs);
@@ -320,17 +392,21 @@ enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *a
 	if (!jobs)
 		return error_no_memory(err);
 	TRY(statement_open(&s, reader,
-		"SELECT h.job_id FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id WHERE h.host = ?1 AND h.is_shared = 0"
-		" AND (h.until_ms = 0 OR h.until_ms >= ?2) AND j.created_ms <= ?2 AND (j.ended_ms = 0 OR j.ended_ms >= ?2)"
-		" AND NOT EXISTS (SELECT 1 FROM job_counts AS c WHERE c.job_id = h.job_id AND c.work_to_ms > 0 AND c.work_to_ms < ?3)"
+		"SELECT h.job_id, h.stream_id, s.last_ms FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id"
+		" JOIN streams AS s ON s.job_id = h.job_id AND s.stream_id = h.stream_id"
+		" WHERE h.host = ?1 AND h.is_shared = 0 AND ?2 IN ('', j.team)"
+		" AND (h.until_ms = 0 OR h.until_ms >= ?3) AND j.created_ms <= ?3 AND (j.ended_ms = 0 OR j.ended_ms >= ?3)"
+		" AND NOT EXISTS (SELECT 1 FROM job_counts AS c WHERE c.job_id = h.job_id AND c.work_to_ms > 0 AND c.work_to_ms < ?4)"
 		" ORDER BY h.since_ms DESC",
 		err));
 	bind_text(&s, host);
-	bind_numbers(&s, at_ms, worked_ms);
+	bind_text(&s, team);
+	bind_numbers(&s, at_ms, at_ms - ends->silent_ms);
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row && used < limit) {
 		int64_t job_id = column_i64(&s);
-		if (!is_in(jobs, used, job_id))
+		uint32_t stream_id = column_u32(&s);
+		if (!is_in(jobs, used, job_id) && is_sent_then(ends, job_id, stream_id, column_i64(&s), at_ms))
 			jobs[used++] = job_id;
 		TRY(statement_step(&s, &has_row, err));
 	}
