@@ -370,7 +370,7 @@ TEST(a_row_of_a_table_is_dcgms_by_its_columns)
 
 TEST(a_line_of_a_library_accuses)
 {
-	static const char *const fronts[] = {
+	static const char *const heads[] = {
 		"%s", "[rank3]: %s", "2026-11-30T01:10:00.5Z stdout F %s", "2026-11-30 01:10:00,123 ERROR trainer: %s"};
 	static const char *const lines[] = {
 		"jax.errors.JaxRuntimeError: INTERNAL: CUDA error: : CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error",
@@ -397,8 +397,8 @@ TEST(a_line_of_a_library_accuses)
 	struct signature_found found;
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-		for (size_t j = 0; j < sizeof fronts / sizeof *fronts; j++) {
-			struct span line = write_line(text, fronts[j], lines[i]);
+		for (size_t j = 0; j < sizeof heads / sizeof *heads; j++) {
+			struct span line = write_line(text, heads[j], lines[i]);
 			if (!find(set, line, &plain, &found) || found.voice != VOICE_OWN || !found.signature->is_drain)
 				buf_printf(&wrong, "'%s' accuses nobody\n", text);
 		}
