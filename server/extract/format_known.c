@@ -1,9 +1,10 @@
 /* Whose `detect` knows a line, each shape of line once. */
 #include "extract/format.h"
 #include "extract/generic/generic.h"
+#include "extract/line/cursor.h"
 #include "extract/line/starts.h"
 
-enum { SEEN_BYTES = 4096, MEMO = 256 };
+enum { SEEN_BYTES = 4096, MEMO = 256, NUMBER_DIGITS = 18 };
 /* What is known of a shape: who does not know it (no generic one: no specific one either), that the reader does, that nobody takes it. */
 enum { NO_SPECIFIC = 1, NO_GENERIC = 2, IS_READ = 4, DULL = 8, FLAGS = 15 };
 
@@ -35,7 +36,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
-/* Up to eight bytes of the line, up to the first digit, which is '0'; *at is behind them and the digit's run. */
+/* Up to eight bytes of the line, up to the first digit, which is '0', or 'N' where its run is too long for a number; *at is behind them and
+ * the run. */
 static inline uint64_t mix_word(uint64_t hash, uint64_t word, const char **at, const char *end)
 {
 	uint64_t digits = digits_of(word);
@@ -49,8 +51,34 @@ static inline uint64_t mix_word(uint64_t hash, uint64_t word, const char **at, c
 	const char *behind = *at + (others ? bit + (unsigned)__builtin_ctzll(others) : 8 * sizeof word) / 8;
 	while (!others && behind < end && (unsigned char)(*behind - '0') < 10)
 		behind++;
+	uint64_t number = behind - (*at + bit / 8) > NUMBER_DIGITS ? 'N' : '0';
 	*at = behind;
-	return mix(hash, (word & ((UINT64_C(1) << bit) - 1)) | (uint64_t)'0' << bit);
+	return mix(hash, (word & ((UINT64_C(1) << bit) - 1)) | number << bit);
+}
+
+/* Of digits that go on from there by `step`, up to four. */
+static size_t count_near(struct span text, size_t at, int step)
+{
+	size_t count = 0;
+
+	for (; at < text.len && is_digit(text.ptr[at]) && count < 4; at += (size_t)step)
+		count++;
+	return count;
+}
+
+/* Whether each comma between digits is one of thousands: that makes another number of them. mpirun's tag "[1,100]" has none. */
+static uint64_t mix_commas(uint64_t hash, struct span text)
+{
+	const char *end = text.ptr + text.len, *comma = text.ptr;
+
+	while (comma < end && (comma = memchr(comma, ',', (size_t)(end - comma)))) {
+		size_t at = (size_t)(comma++ - text.ptr), behind = count_near(text, at + 1, 1);
+		size_t ahead = at ? count_near(text, at - 1, -1) : 0;
+		bool is_tag = at > ahead && text.ptr[at - ahead - 1] == '[';
+		if (ahead && behind && !is_tag)
+			hash = mix(hash, behind == 3 && ahead < 4);
+	}
+	return hash;
 }
 
 /*
@@ -69,6 +97,7 @@ static uint64_t shape_of(struct span text)
 	end = padded + (end - at);
 	for (at = padded; at < end;)
 		hash = mix_word(hash, word_at(at), &at, end);
+	hash = mix_commas(hash, text);
 	return (hash | (FLAGS + 1)) & ~(uint64_t)FLAGS;
 }
 

@@ -5,11 +5,22 @@
 #include "extract/line/part.h"
 #include "extract/line/prefix.h"
 
-/* "2026-11-30 01:10:00 INFO kernel: …" is a logger's of that name. */
+static bool has_letter(struct span name)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if (is_letter(name.ptr[i]))
+			return true;
+	return false;
+}
+
+/* "2026-11-30 01:10:00 INFO kernel: …" is a logger's of that name; "-" is RFC 5424's for none, "3" is a rank's. */
 bool kernel_line_names(struct span host)
 {
-	return host.len && machine_name_length(host) == host.len && !span_equal(host, SPAN("localhost")) &&
-	       !span_starts_with(host, SPAN("localhost.")) && logger_level_length(host) != host.len;
+	bool is_own = span_equal(host, SPAN("localhost")) || span_starts_with(host, SPAN("localhost.")) ||
+		      span_starts_with(host, SPAN("127.")) || span_equal_fold(host, SPAN("unknown"));
+
+	return host.len && machine_name_length(host) == host.len && !is_own &&
+	       (has_letter(host) || machine_name_is_address(host)) && logger_level_length(host) != host.len;
 }
 
 /* Blanks and colours in front. */
@@ -50,6 +61,21 @@ static void take_facility(struct span *text)
 		*text = rest;
 }
 
+/* A log's, and no document's that quotes one. */
+static bool is_log(struct span path)
+{
+	static const struct span starts[] = {SPAN("kern"), SPAN("messages"), SPAN("syslog"), SPAN("dmesg")};
+	size_t from = path.len;
+
+	while (from && path.ptr[from - 1] != '/')
+		from--;
+	struct span name = span_skip(path, from);
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (span_starts_with(name, starts[i]))
+			return true;
+	return span_ends_with(name, SPAN(".log")) || span_find(name, SPAN(".log.")) > 0;
+}
+
 /* "/var/log/kern.log:", "kern.log.1:" of grep */
 static void take_file(struct span *text)
 {
@@ -59,7 +85,8 @@ static void take_file(struct span *text)
 		(is_name_char(text->ptr[len]) || text->ptr[len] == '/'))
 		len++;
 	struct span name = span_of(text->ptr, len);
-	if (char_at(*text, len) == ':' && (span_find_char(name, '/') >= 0 || span_find(name, SPAN(".log")) > 0))
+	bool is_file = span_find_char(name, '/') >= 0 || span_find(name, SPAN(".log")) > 0;
+	if (char_at(*text, len) == ':' && is_file && is_log(name))
 		*text = span_skip(*text, len + 1);
 }
 
@@ -257,14 +284,21 @@ bool kernel_line_is_headed(struct span text, struct span said, struct span *host
 	return false;
 }
 
-/* Who only hands on what kernels say. */
-static bool is_relay(struct span program)
+/* Who hands on what kernels say: some do nothing else; of others the uptime in front of it says that it is a kernel's. */
+static bool is_relay(struct span program, struct span said)
 {
+	static const struct span relays[] = {SPAN("dmesg"), SPAN("kmsg"), SPAN("npd"), SPAN("docker"), SPAN("dockerd"),
+		SPAN("containerd"), SPAN("systemd-journal")};
 	static const struct span names[] = {SPAN("journal"), SPAN("systemd-journald"), SPAN("klogd"), SPAN("rsyslogd"),
 		SPAN("syslog-ng"), SPAN("nvidia-persistenced")};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(program, names[i]))
+			return true;
+	if (!take_uptime(&said))
+		return false;
+	for (size_t i = 0; i < sizeof relays / sizeof *relays; i++)
+		if (span_equal(program, relays[i]))
 			return true;
 	return false;
 }
@@ -293,7 +327,7 @@ bool kernel_line_is_handed_on(struct span text, struct span *host)
 {
 	struct span program;
 
-	return take_program_header(&text, host, &program) && kernel_line_names(*host) && is_relay(program);
+	return take_program_header(&text, host, &program) && kernel_line_names(*host) && is_relay(program, text);
 }
 
 bool kernel_line_is_of_program(struct span text, struct span *host)
@@ -301,7 +335,7 @@ bool kernel_line_is_of_program(struct span text, struct span *host)
 	struct span program;
 
 	return take_program_header(&text, host, &program) && logger_level_length(*host) != host->len &&
-	       !span_equal(program, SPAN("kernel")) && !is_relay(program);
+	       !span_equal(program, SPAN("kernel")) && !is_relay(program, text);
 }
 
 bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host)

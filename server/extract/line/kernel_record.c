@@ -100,10 +100,24 @@ bool kernel_record_names_program(struct span key)
 	return false;
 }
 
+/* Members that programs have for a rank or a role, too. */
+static bool may_be_role(struct span name)
+{
+	return span_equal(name, SPAN("node")) || span_equal(name, SPAN("instance")) ||
+	       span_equal(name, SPAN("computer"));
+}
+
+static bool names_machine_as(struct span name, struct span value)
+{
+	bool has_number;
+
+	return kernel_line_names(value) && (!may_be_role(name) || machine_name_is_like(value, &has_number));
+}
+
 static void note_origin(const struct record *record, size_t from, struct span value, struct origin *origin)
 {
 	for (size_t i = 0; i < origin->count; i++)
-		if (is_at(record, from, origin->names[i]) && kernel_line_names(value)) {
+		if (is_at(record, from, origin->names[i]) && names_machine_as(origin->names[i], value)) {
 			origin->host = value;
 			origin->count = i;
 		}
@@ -141,13 +155,27 @@ static bool is_own(struct span text, const struct reading *reading)
 	       reading->shape(text, span_of(text.ptr + span_find(text, reading->said), reading->said.len));
 }
 
+/* Of its lines that hold what is asked for the first that is a message of its own; else the first. */
+static struct span choose_line(struct span text, const struct reading *reading)
+{
+	struct span first = kernel_line_around(text, reading->said), rest = text;
+
+	for (ptrdiff_t at; reading->said.len && (at = span_find(rest, reading->said)) >= 0;) {
+		struct span line = kernel_line_around(rest, reading->said);
+		if (reading->shape ? is_own(line, reading) : kernel_line_is(line))
+			return line;
+		rest = span_skip(text, (size_t)(line.ptr - text.ptr) + line.len);
+	}
+	return first;
+}
+
 static struct quoted read_text(struct span value, size_t level, const struct reading *reading)
 {
 	struct span text = make_plain(value, reading->plain), host;
 
 	if (char_at(text, 0) == '{' && level < UNWRAP_RECORDS_MAX)
 		return read_record(text, level + 1, reading);
-	text = kernel_line_around(text, reading->said);
+	text = choose_line(text, reading);
 	bool is_said = is_said_in(text, reading), is_drivers = kernel_line_is_quoted(text);
 	struct quoted one = {.is_said = is_said, .host = SPAN("")};
 	if (!is_said && !(is_drivers && reading->takes_drivers))
@@ -271,9 +299,11 @@ static bool is_one_of(struct span name, const struct span *names, size_t count)
 /* The member just read holds a line of a log: the record's own, or one of an object in it. */
 static bool is_line(const struct record *record)
 {
-	static const struct span outer[] = {SPAN("line"), SPAN("error"), SPAN("reason"), SPAN("raw")};
-	static const struct span inner[] = {
-		SPAN("line"), SPAN("log"), SPAN("message"), SPAN("msg"), SPAN("MESSAGE"), SPAN("original")};
+	static const struct span outer[] = {SPAN("line"), SPAN("error"), SPAN("reason"), SPAN("raw"), SPAN("exc_info"),
+		SPAN("exception"), SPAN("stack"), SPAN("stack_trace"), SPAN("traceback"), SPAN("stdout"),
+		SPAN("stderr"), SPAN("output")};
+	static const struct span inner[] = {SPAN("line"), SPAN("log"), SPAN("message"), SPAN("msg"), SPAN("MESSAGE"),
+		SPAN("original"), SPAN("stack_trace")};
 	struct span key = record->depth <= PATH_KEYS ? record->path[record->depth - 1] : SPAN("");
 
 	if (record->depth == 1)

@@ -25,85 +25,6 @@ static bool take_pod(struct span *text, struct span *pod)
 
 /* ---- "gpu07: " ---- */
 
-static bool is_one_of(struct span name, const char *const *words, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (span_equal_fold(name, span_from(words[i])))
-			return true;
-	return false;
-}
-
-/* The name without the number at its end; *last: its last part. */
-static struct span stem_of(struct span name, struct span *last)
-{
-	size_t len = name.len, from;
-
-	while (len && !is_letter(name.ptr[len - 1]))
-		len--;
-	for (from = len; from && name.ptr[from - 1] != '-' && name.ptr[from - 1] != '_' && name.ptr[from - 1] != '.';)
-		from--;
-	*last = span_of(name.ptr + from, len - from);
-	return span_of(name.ptr, len);
-}
-
-/* "GPU3", "H100": devices, in capitals, as machines are not called; "h100-0": of a model. */
-static bool is_device(struct span stem, struct span name)
-{
-	static const char *const models[] = {"a10", "a100", "b100", "b200", "b300", "gb200", "gb300", "gh200", "h100",
-		"h200", "l4", "l40", "l40s", "mi250", "mi300", "t4", "v100"};
-	bool is_model = stem.len == 1 && stem.ptr[0] >= 'A' && stem.ptr[0] <= 'Z' && name.len >= 3;
-	size_t len = 0;
-
-	while (len < name.len && name.ptr[len] != '-' && name.ptr[len] != '_')
-		len++;
-	struct span first = span_of(name.ptr, len), rest = span_skip(name, len);
-	for (size_t i = 1; i < rest.len; i++)
-		if (!is_digit(rest.ptr[i]))
-			first = name;
-	return is_model || span_equal(stem, SPAN("GPU")) || is_one_of(first, models, sizeof models / sizeof *models);
-}
-
-/* "gpu0" may be a device as well as a machine; "gpu07" and "gpu16" are none. */
-static bool may_be_device(struct span name)
-{
-	struct span number = name;
-
-	if (!span_take(&number, SPAN("gpu")) || !number.len || count_digits(number) != number.len)
-		return false;
-	return number.len == 1 || (number.len == 2 && number.ptr[0] == '1' && number.ptr[1] < '6');
-}
-
-/* What programs and launchers number themselves, and what a machine has several of. *is_part: as the end of a longer name, a pod's. */
-static bool is_role(struct span name, bool *is_part)
-{
-	static const char *const words[] = {"rank", "worker", "trainer", "default", "process", "proc", "task", "local",
-		"master", "chief", "ps", "launcher", "stage", "device", "cuda", "dp", "tp", "pp", "ep", "cp", "step",
-		"iteration", "iter", "epoch", "check", "test", "phase", "run", "job", "level", "dcgm", "dcgmi", "diag",
-		"stdout", "stderr", "actor", "layer", "expert", "shard", "batch", "attempt", "loss", "torchrun", "seed",
-		"fold", "exporter", "monitor", "watch", "watcher", "detector", "agent", "logger", "dmesg", "syslog",
-		"daemon", "collector", "nic", "nvme", "card", "slot", "port", "rail", "hca", "disk", "pci", "v", "fp",
-		"bf", "gpt", "eth", "ib", "ens", "eno", "enp", "mlx", "bond", "lo", "docker", "veth"};
-	struct span last, stem = stem_of(name, &last);
-	bool is_word = is_one_of(last, words, sizeof words / sizeof *words);
-
-	*is_part = (is_word && last.len < stem.len && span_find_char(stem, '_') < 0) || may_be_device(name);
-	return (is_word && !*is_part) || is_device(stem, name);
-}
-
-/* As machines of a cluster are called: "INFO", "RuntimeError" are none. */
-static bool is_machine_like(struct span host, bool *has_number)
-{
-	bool has_digit = false, has_letter = false, is_pod = false;
-
-	for (size_t i = 0; i < host.len; i++) {
-		has_digit |= is_digit(host.ptr[i]);
-		has_letter |= is_letter(host.ptr[i]);
-	}
-	bool is_named = has_letter && !is_role(host, &is_pod) && (has_digit || span_find_char(host, '-') > 0);
-	*has_number = has_digit && !is_pod;
-	return machine_name_is_address(host) || is_named;
-}
-
 static bool take_name(struct span *text, struct span *name)
 {
 	size_t len = machine_name_length(*text);
@@ -121,7 +42,7 @@ static enum naming name_by_prefix(struct span name, struct span rest, const stru
 {
 	bool has_number;
 
-	if (!is_machine_like(name, &has_number))
+	if (!machine_name_is_like(name, &has_number))
 		return NAMING_NONE;
 	if (signature->is_check && has_number)
 		return NAMING_SURE;

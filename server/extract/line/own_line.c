@@ -243,6 +243,17 @@ static bool is_row(struct span start, struct span said)
 	return end >= 0 && !span_trim(span_skip(rest, (size_t)end + 1)).len;
 }
 
+/* "GPU Recovery Action : Reset means …" explains what the answer means. */
+static bool is_answer(struct span line, struct span said)
+{
+	struct span rest = span_skip(line, (size_t)(said.ptr - line.ptr) + said.len);
+
+	rest = span_skip(rest, count_digits(rest));
+	while (rest.len && (rest.ptr[0] == ' ' || rest.ptr[0] == '\t'))
+		rest = span_skip(rest, 1);
+	return !rest.len || memchr("|\r\n", rest.ptr[0], 3);
+}
+
 bool own_line_is_checks(struct span text, struct span said)
 {
 	struct span line = cut_line(text, said);
@@ -250,26 +261,57 @@ bool own_line_is_checks(struct span text, struct span said)
 
 	read_starts(line, &starts);
 	for (size_t i = 0; i < starts.count; i++)
-		if (is_letter(said.ptr[0]) ? starts.at[i].ptr == said.ptr : is_row(starts.at[i], said))
+		if (is_letter(said.ptr[0]) ? starts.at[i].ptr == said.ptr && is_answer(line, said)
+					   : is_row(starts.at[i], said))
 			return true;
 	return false;
 }
 
 /* ---- what programs say of their own failure ---- */
 
-/* "torch.AcceleratorError: " */
+/* "torch.AcceleratorError: ", "ray.exceptions.RayTaskError(RuntimeError): " */
 static bool take_exception(struct span *text)
 {
 	static const struct span ends[] = {SPAN("Error"), SPAN("Exception"), SPAN("Failure")};
 	size_t len = count_name(*text);
 	struct span name = span_of(text->ptr, len), rest = span_skip(*text, len);
 
+	if (char_at(rest, 0) == '(') {
+		size_t inner = count_name(span_skip(rest, 1));
+		rest = inner && char_at(rest, inner + 1) == ')' ? span_skip(rest, inner + 2) : rest;
+	}
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (len && len <= NAME_MAX_BYTES && span_ends_with(name, ends[i]) && span_take(&rest, SPAN(": "))) {
 			*text = rest;
 			return true;
 		}
 	return false;
+}
+
+/* What an exception says in front of the words is of its own, however long; what it quotes is not. */
+static bool is_of_exception(struct span text, struct span said)
+{
+	struct span rest = text;
+
+	if (span_take(&rest, SPAN("Caught "))) {
+		size_t len = count_name(rest);
+		if (!span_ends_with(span_of(rest.ptr, len), SPAN("Error")))
+			return false;
+	} else if (!take_exception(&rest)) {
+		return false;
+	}
+	return rest.ptr <= said.ptr && !own_line_open_quote(span_of(rest.ptr, (size_t)(said.ptr - rest.ptr)));
+}
+
+/* "RuntimeError('": as repr() prints one; an indented one is source. */
+static bool is_repr(struct span line, struct span start, struct span said)
+{
+	size_t len = count_name(start);
+	struct span name = span_of(start.ptr, len), rest = span_skip(start, len);
+
+	return char_at(line, 0) != ' ' && span_ends_with(name, SPAN("Error")) &&
+	       (span_take(&rest, SPAN("('")) || span_take(&rest, SPAN("(\""))) &&
+	       (span_take(&rest, SPAN("CUDA error: ")), rest.ptr == said.ptr);
 }
 
 /* "[PG ID 0 PG GUID 0(default_pg) Rank 3] ", "slurmctld[812]: ", "Rank 3, " */
@@ -293,27 +335,128 @@ static bool take_tag(struct span *text)
 	return span_take(&rest, SPAN(": ")) && (*text = rest, true);
 }
 
+/* "CUDA error at x.cu:12: ", "Cuda error x.cuh:364 '", "Cuda failure 214 '", "cuda runtime error (214) : ", "CUDA warning: " */
+static bool take_cuda(struct span *text)
+{
+	static const struct span words[] = {
+		SPAN("error"), SPAN("failure"), SPAN("warning"), SPAN("driver error"), SPAN("runtime error")};
+	struct span rest = *text, head = SPAN("cuda ");
+	size_t i = 0, count = sizeof words / sizeof *words;
+
+	if (!span_equal_fold(span_cut(rest, head.len), head))
+		return false;
+	rest = span_skip(rest, head.len);
+	while (i < count && !span_equal_fold(span_cut(rest, words[i].len), words[i]))
+		i++;
+	if (i == count)
+		return false;
+	rest = span_skip(rest, words[i].len);
+	(void)!span_take(&rest, SPAN(" at"));
+	size_t place = 0;
+	for (size_t at = 1; char_at(rest, 0) == ' ' && at < rest.len && !memchr(" '\"", rest.ptr[at], 3); at++)
+		place = at + 1;
+	struct span named = span_skip(rest, place);
+	if (place && named.ptr[-1] == ':' && char_at(named, 0) == ' ') {
+		*text = span_skip(named, 1);
+		return true;
+	}
+	if (!span_take(&named, SPAN(": ")) && !span_take(&named, SPAN(" : ")) && !span_take(&named, SPAN(" '")))
+		return false;
+	*text = span_skip(named, count_char(named, ' '));
+	return true;
+}
+
+/* "cudaErrorECCUncorrectable: ", "CUDA_ERROR_UNKNOWN: " */
+static bool take_code(struct span *text)
+{
+	size_t len = count_name(*text);
+	struct span rest = span_skip(*text, len);
+
+	if (!span_starts_with(*text, SPAN("cudaError")) && !span_starts_with(*text, SPAN("CUDA_ERROR_")))
+		return false;
+	return span_take(&rest, SPAN(": ")) && (*text = rest, true);
+}
+
+static bool is_word_of(struct span word, const struct span *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_equal_fold(word, words[i]))
+			return true;
+	return false;
+}
+
+/* "step failed: ", "Error during training: ", "failed to synchronize: ": a few plain words that say that something failed, and not when else. */
+static bool take_failing(struct span *text)
+{
+	static const struct span failing[] = {SPAN("failed"), SPAN("failure"), SPAN("error"), SPAN("exception"),
+		SPAN("crashed"), SPAN("died"), SPAN("fatal")};
+	static const struct span others[] = {SPAN("previous"), SPAN("previously"), SPAN("last"), SPAN("earlier"),
+		SPAN("expected"), SPAN("injected"), SPAN("simulated"), SPAN("known"), SPAN("example"), SPAN("sample"),
+		SPAN("typical"), SPAN("if"), SPAN("when"), SPAN("no"), SPAN("old")};
+	static const struct span joints[] = {SPAN("to"), SPAN("in"), SPAN("during"), SPAN("while"), SPAN("on"),
+		SPAN("at"), SPAN("with"), SPAN("from"), SPAN("occurred"), SPAN("raised")};
+	enum { WORDS_MAX = 5 };
+	struct span rest = *text;
+	bool opens = true; /* with "failed", or "error during" */
+
+	for (int i = 0; i < WORDS_MAX; i++) {
+		size_t len = 0;
+		while (is_letter(char_at(rest, len)))
+			len++;
+		struct span word = span_of(rest.ptr, len);
+		rest = span_skip(rest, len);
+		bool is_end = char_at(rest, 0) == ':';
+		bool is_failing = is_word_of(word, failing, sizeof failing / sizeof *failing);
+		if (!len || is_word_of(word, others, sizeof others / sizeof *others))
+			return false;
+		if (i < 2)
+			opens = opens && (i ? is_word_of(word, joints, sizeof joints / sizeof *joints) : is_failing);
+		if (is_end)
+			return (opens || is_failing) && span_take(&rest, SPAN(": ")) && (*text = rest, true);
+		if (!span_take(&rest, SPAN(" ")))
+			return false;
+	}
+	return false;
+}
+
 /* One part of what libraries write in front of a failure. */
 static bool take_lead(struct span *text)
 {
-	static const struct span leads[] = {SPAN("what(): "), SPAN("CUDA error: "), SPAN("CUDA driver error: "),
-		SPAN("CUDA runtime error: "), SPAN("NCCL watchdog thread terminated with exception: "),
+	static const struct span leads[] = {SPAN("what(): "), SPAN("NCCL watchdog thread terminated with exception: "),
 		SPAN("Process group watchdog thread terminated with exception: "), SPAN("nrt_execute: "),
-		SPAN("nrt_execute failed with "), SPAN("error: ")};
+		SPAN("nrt_execute failed with "), SPAN("INTERNAL: "), SPAN("UNKNOWN: "), SPAN("Warning: "),
+		SPAN("Triton Error [CUDA]: ")};
 	struct span rest = *text;
 
-	if (take_exception(text) || take_tag(text))
+	if (take_exception(text) || take_tag(text) || take_cuda(text) || take_code(text) || take_failing(text))
 		return true;
 	for (size_t i = 0; i < sizeof leads / sizeof *leads; i++)
 		if (span_take(text, leads[i])) {
 			*text = span_skip(*text, count_char(*text, ' '));
 			return true;
 		}
-	if (!span_take(&rest, SPAN("Cuda failure ")))
+	if (!span_take(&rest, SPAN("nrt_execute status=")))
 		return false;
 	rest = span_skip(rest, count_digits(rest));
-	rest = span_skip(rest, count_char(rest, ' '));
-	return span_take(&rest, SPAN("'")) && (*text = rest, true);
+	return span_take(&rest, SPAN(" ")) && (*text = rest, true);
+}
+
+/* "E external/xla/cuda_driver.cc:1234] " of absl, which XLA logs by: the level is one letter. */
+static bool take_absl(struct span front, struct span *start)
+{
+	ptrdiff_t file = span_find(front, SPAN(".cc:"));
+
+	if (file < 0)
+		return false;
+	size_t from = (size_t)file, end = (size_t)file + sizeof ".cc:" - 1;
+	end += count_digits(span_skip(front, end));
+	while (from && front.ptr[from - 1] != ' ')
+		from--;
+	bool has_level = from >= 2 && is_upper(front.ptr[from - 2]) && (from == 2 || front.ptr[from - 3] == ' ');
+	if (!has_level || !span_starts_with(span_skip(front, end), SPAN("] ")))
+		return false;
+	*start = span_skip(*start, end + 2);
+	return true;
 }
 
 /* NCCL's and Neuron's own loggers write the place first: "n1:1:2 [0] misc/utils.cc:9 NCCL WARN ", "ERROR  TDRV:exec_core_dump (STATE) ". */
@@ -332,6 +475,7 @@ static struct span behind_logger(struct span start, struct span said)
 		ptrdiff_t end = char_at(rest, 0) == '(' ? span_find(span_cut(rest, NAME_MAX_BYTES), SPAN(") ")) : -1;
 		return end < 0 ? rest : span_skip(rest, (size_t)end + 2);
 	}
+	(void)!take_absl(front, &start);
 	return start;
 }
 
@@ -355,9 +499,12 @@ static bool leads_to(struct span start, struct span said)
 	if (said.ptr < start.ptr)
 		return false;
 	start = behind_logger(start, said);
-	while (start.ptr < said.ptr)
+	while (start.ptr < said.ptr) {
+		if (is_of_exception(start, said))
+			return true;
 		if (!take_lead(&start))
 			return false;
+	}
 	return start.ptr == said.ptr;
 }
 
@@ -368,12 +515,26 @@ bool own_line_is_programs(struct span text, struct span said)
 
 	read_starts(line, &starts);
 	for (size_t i = 0; i < starts.count; i++)
-		if (leads_to(starts.at[i], said))
+		if (leads_to(starts.at[i], said) || is_repr(line, starts.at[i], said))
 			return true;
 	return is_error_value(line, &value, said) && leads_to(value, said);
 }
 
 /* ---- what is plainly no message ---- */
+
+const char *own_line_open_quote(struct span front)
+{
+	const char *open = NULL;
+
+	for (size_t i = 0; i < front.len; i++) {
+		char c = front.ptr[i];
+		if (open && c == *open)
+			open = NULL;
+		else if (!open && (c == '"' || c == '`' || (c == '\'' && (!i || !is_name_char(front.ptr[i - 1])))))
+			open = &front.ptr[i];
+	}
+	return open;
+}
 
 static bool begins_with_mark(struct span text)
 {

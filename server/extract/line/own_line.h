@@ -19,3 +19,5 @@ own_line_shape own_line_is_programs;
 
 /* Plainly no message: a comment, an item of a list, a mail's quotation, a row of a table, a command that a shell prints. */
 bool own_line_is_marked(struct span text);
+/* The quote that is open at the end; NULL: none. An apostrophe opens none within a word. */
+const char *own_line_open_quote(struct span front);

@@ -228,12 +228,13 @@ static int64_t step_of(const struct compiled *item, const struct span *groups)
 	return -1;
 }
 
-static bool try_one(
-	const struct compiled *item, struct regex_scratch *scratch, struct span text, struct signature_found *out)
+/* From that byte on. */
+static bool try_one(const struct compiled *item, struct regex_scratch *scratch, struct span text, size_t from,
+	struct signature_found *out)
 {
 	struct span groups[REGEX_MAX_GROUPS];
 
-	if (regex_search(item->regex, scratch, text, 0, groups) != REGEX_MATCH)
+	if (regex_search(item->regex, scratch, text, from, groups) != REGEX_MATCH)
 		return false;
 	out->signature = &item->shown;
 	out->said = groups[0];
@@ -258,6 +259,27 @@ static enum voice voice_of_one(const struct compiled *item, struct span text, st
 	return signature->about == SIGNATURE_RUN ? voice_of(SPEAKER_PROGRAM, text, said) : VOICE_OWN;
 }
 
+/* What is said twice in a text counts where it is said as a message: a quotation may stand in front of it. */
+static bool find_one(const struct compiled *item, struct regex_scratch *scratch, struct span text, bool is_system,
+	struct signature_found *out)
+{
+	enum { TRIES_MAX = 4 };
+	size_t from = 0;
+	bool is_found = false;
+	struct signature_found one = *out;
+
+	for (int i = 0; i < TRIES_MAX && try_one(item, scratch, text, from, &one); i++) {
+		one.voice = is_system ? VOICE_OWN : voice_of_one(item, text, one.said);
+		if (one.voice != VOICE_QUOTE && (!is_found || one.voice > out->voice))
+			*out = one;
+		is_found |= one.voice != VOICE_QUOTE;
+		from = (size_t)(one.said.ptr - text.ptr) + one.said.len;
+		if (one.voice == VOICE_OWN || !one.said.len)
+			break;
+	}
+	return is_found;
+}
+
 bool signature_find(const struct signature_set *set, struct regex_scratch *scratch, struct span text, bool is_system,
 	struct signature_found *out)
 {
@@ -275,10 +297,7 @@ bool signature_find(const struct signature_set *set, struct regex_scratch *scrat
 	for (size_t base = 0; base < SIEVE_MAX; base += 64)
 		for (uint64_t bits = words[base / 64] | kernel[base / 64]; bits; bits &= bits - 1) {
 			out->index = base + (size_t)__builtin_ctzll(bits);
-			if (!try_one(&set->items[out->index], scratch, text, out))
-				continue;
-			out->voice = is_system ? VOICE_OWN : voice_of_one(&set->items[out->index], text, out->said);
-			if (out->voice != VOICE_QUOTE)
+			if (find_one(&set->items[out->index], scratch, text, is_system, out))
 				return true;
 		}
 	return false;

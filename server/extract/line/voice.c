@@ -76,21 +76,6 @@ static enum voice voice_in_record(enum speaker speaker, struct span record, stru
 
 /* ---- a line ---- */
 
-/* The quote that is open at the end; NULL: none. An apostrophe opens none within a word. */
-static const char *find_open_quote(struct span front)
-{
-	const char *open = NULL;
-
-	for (size_t i = 0; i < front.len; i++) {
-		char c = front.ptr[i];
-		if (open && c == *open)
-			open = NULL;
-		else if (!open && (c == '"' || c == '`' || (c == '\'' && (!i || !is_name_char(front.ptr[i - 1])))))
-			open = &front.ptr[i];
-	}
-	return open;
-}
-
 static bool drop_char(struct span *text, char c)
 {
 	if (!text->len || text->ptr[text->len - 1] != c)
@@ -130,7 +115,7 @@ static bool is_errors(struct span front, bool is_source)
 static bool is_in_quotes(struct span line, struct span said)
 {
 	struct span front = span_of(line.ptr, (size_t)(said.ptr - line.ptr));
-	const char *open = find_open_quote(front);
+	const char *open = own_line_open_quote(front);
 
 	return open &&
 	       !is_errors(span_of(front.ptr, (size_t)(open - front.ptr)), count_char(line, ' ') >= SOURCE_INDENT);

@@ -73,6 +73,28 @@ TEST(line_that_goes_on_where_one_that_nobody_reads_ends_is_read)
 	}
 }
 
+/* A number that is none, or commas that are no thousands': what nobody read of the one is not what nobody reads of the other. */
+TEST(line_whose_numbers_are_none_says_nothing_of_those_with_numbers)
+{
+	static const char *const odd[] = {"step=850367162588565472759 step_time=33", "step=1,2 step_time=33"};
+	static const char *const plain[] = {"step=%d step_time=%d", "step=1,00%d step_time=%d"};
+	char text[96];
+
+	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+		AUTO_DONE(stream) with = stream_by_presets(NULL), without = stream_by_presets(NULL);
+		for (int n = 0; n < 3; n++)
+			(void)feed(&with, odd[i]);
+		size_t before = with.points.count;
+		for (int n = 1; n < 9; n++) {
+			snprintf(text, sizeof text, plain[i], n, 3 + n % 5);
+			(void)feed(&with, text);
+			(void)feed(&without, text);
+		}
+		CHECK(without.points.count > 0);
+		CHECK_INT(with.points.count - before, without.points.count);
+	}
+}
+
 /* The shipped presets say where the step is. Of a shape that the reader knows it looks at one line; the steps are those of each. */
 TEST(lines_of_a_shape_that_is_read_each_have_their_step)
 {

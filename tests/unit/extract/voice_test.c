@@ -38,6 +38,13 @@ static const struct message {
 	{"RuntimeError: CUDA error: uncorrectable ECC error encountered", "ecc_uncorrectable", WITNESS},
 	{"torch.AcceleratorError: CUDA error: uncorrectable NVLink error detected during the execution",
 		"nvlink_uncorrectable", WITNESS},
+	{"jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to launch CUDA kernel: fusion_1 with block dimensions: 1x1x1: "
+	 "CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered",
+		"ecc_uncorrectable", WITNESS},
+	{"RuntimeError: Triton Error [CUDA]: uncorrectable ECC error encountered", "ecc_uncorrectable", WITNESS},
+	{"RuntimeError: nrt_execute status=1202 NRT_EXEC_HW_ERR_NC_UE", "neuron_hardware", WITNESS},
+	{"CUDA error at /src/x.cu:12: uncorrectable ECC error encountered", "ecc_uncorrectable", WITNESS},
+	{"cudaErrorECCUncorrectable: uncorrectable ECC error encountered", "ecc_uncorrectable", WITNESS},
 	{"srun: error: Node failure on gpu09", "slurm_node_failed", WITNESS},
 	{"slurmctld: error: Nodes gpu09 not responding, setting DOWN", "slurm_node_failed", WITNESS},
 	{"Rank 3, node gpu007, device 2, iteration #150: Possible persistent error!", "megatron_persistent_error",
@@ -69,7 +76,7 @@ static const struct carrier {
 	{"[  123.456789][ T4711] %s", DRIVER, ""},
 	{"[ 8123.456789 <    7.000000>] %s", DRIVER, ""},
 	{"[Nov30 15:10] %s", DRIVER, ""},
-	{"[Nov 3 05:10] %s", 0, ""}, /* none that dmesg prints */
+	{"[Nov 3 05:10] %s", DRIVER, ""},
 	{"[  +7.000000] %s", DRIVER, ""},
 	{"kern  :warn  : [Nov30 15:10] %s", DRIVER, ""},
 	{"kern  :err   : [  +0.543212] %s", DRIVER, ""},
@@ -109,6 +116,40 @@ static const struct carrier {
 	{"  what():  %s", WITNESS | PROGRAM, ""},
 	{"level=error msg=\"step failed\" err=\"%s\"", WITNESS | PROGRAM, ""},
 	{"{\"level\":\"error\",\"error\":\"%s\"}", WITNESS | PROGRAM, ""},
+	{"{\"message\":\"step failed\",\"exc_info\":\"Traceback (most recent call last):\\n  File \\\"x.py\\\", line 1\\n%s\"}",
+		WITNESS | PROGRAM, ""},
+	{"{\"message\":\"step failed\",\"exception\":\"Traceback:\\n%s\"}", WITNESS | PROGRAM, ""},
+	{"{\"message\":\"step failed\",\"stack\":\"Traceback:\\n%s\"}", WITNESS | PROGRAM, ""},
+	{"{\"message\":\"step failed\",\"stack_trace\":\"Traceback:\\n%s\"}", WITNESS | PROGRAM, ""},
+	{"{\"message\":\"step failed\",\"stderr\":\"Traceback:\\n%s\"}", WITNESS | PROGRAM, ""},
+	{"{\"message\":\"step failed\",\"output\":\"Traceback:\\n%s\"}", WITNESS | PROGRAM, ""},
+	{"2026-11-30 01:10:00,123 ERROR trainer: step failed: %s", WITNESS | PROGRAM, ""},
+	{"Error during training: %s", WITNESS | PROGRAM, ""},
+	{"level=error msg=\"step failed: %s\"", WITNESS | PROGRAM, ""},
+	{"ray.exceptions.RayTaskError(RuntimeError): %s", WITNESS | PROGRAM, ""},
+	/* who only hands on what the kernel said: its stamp says so */
+	{"Nov 30 01:10:00 gpu07 dmesg[12]: [  123.456789] %s", DRIVER, "gpu07"},
+	{"Nov 30 01:10:00 gpu07 kmsg[12]: [  123.456789] %s", DRIVER, "gpu07"},
+	{"Nov 30 01:10:00 gpu07 npd[12]: [  123.456789] %s", DRIVER, "gpu07"},
+	{"Nov 30 01:10:00 gpu07 docker[12]: [  123.456789] %s", DRIVER, "gpu07"},
+	{"<4>1 2026-11-30T01:10:00Z gpu07 containerd 12 - - [  123.456789] %s", DRIVER, "gpu07"},
+	{"Nov 30 01:10:00 gpu07 systemd-journal[12]: [  123.456789] %s", DRIVER, "gpu07"},
+	/* whose names are no machine's: it is the sender's */
+	{"<3>1 2026-11-30T01:10:00Z - kernel - - - %s", DRIVER, ""},
+	{"{\"message\":\"%s\",\"host\":\"-\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"host\":\"127.0.0.1\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"host\":\"::1\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"host\":\"unknown\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"host\":\"localhost\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"host\":\"10.0.0.7\"}", DRIVER, "10.0.0.7"},
+	{"{\"message\":\"%s\",\"node\":\"3\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"node\":\"rank3\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"instance\":\"0\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"instance\":\"worker-0\"}", DRIVER, ""},
+	{"{\"message\":\"%s\",\"computer\":\"trainer\"}", DRIVER, ""},
+	/* a quotation before it in one text */
+	{"{\"log\":\"# NVRM: Xid (PCI:0000:53:00): 79\\n[  123.456789] %s\"}", DRIVER, ""},
+	{"watching for 'NVRM: Xid (PCI:0000:53:00): 79'\r[  123.456789] %s", DRIVER, ""},
 };
 
 /* A kernel's header, whatever stands in front of it: the machine is the one that it names, and not who hands the line on. */
@@ -182,6 +223,15 @@ static const struct quotation {
 	{"{\"reason_examples\": [\"%s\"]}", true},
 	{"{\"retry_on\": \"%s\"}", true},
 	{"Example: %s", false},
+	{"docs/runbook.md:%s", false},
+	{"docs/runbook.md:12:%s", false},
+	{"previous attempt failed: %s", false},
+	{"expected error: %s", false},
+	{"Known error: %s", false},
+	{"error messages: %s", false},
+	{"Failed jobs of today: %s", false},
+	{"RuntimeError: the log says '%s'", false},
+	{"{\"notes\": \"%s\"}", false},
 	{"e.g. %s", false},
 	{"Q: %s", false},
 	{"<td>%s</td>", false},
@@ -379,6 +429,62 @@ TEST(a_row_of_a_table_is_dcgms_by_its_columns)
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (find(set, span_from(others[i]), &plain, &found))
 			buf_printf(&wrong, "'%s' is one\n", others[i]);
+	tell(&wrong);
+}
+
+TEST(a_line_of_a_library_accuses)
+{
+	static const char *const heads[] = {
+		"%s", "[rank3]: %s", "2026-11-30T01:10:00.5Z stdout F %s", "2026-11-30 01:10:00,123 ERROR trainer: %s"};
+	static const char *const lines[] = {
+		"jax.errors.JaxRuntimeError: INTERNAL: CUDA error: : CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error",
+		"2026-11-30 01:10:00.123456: E external/local_xla/xla/stream_executor/cuda/cuda_driver.cc:1234] failed to "
+		"synchronize: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error encountered",
+		"ray.exceptions.RayTaskError(RuntimeError): ray::train() RuntimeError: CUDA error: uncorrectable ECC error encountered",
+		"RuntimeError: Caught RuntimeError in replica 0 on device 0. CUDA error: uncorrectable ECC error encountered",
+		"Caught RuntimeError in replica 0 on device 0: CUDA error: uncorrectable ECC error encountered",
+		"Triton Error [CUDA]: uncorrectable ECC error encountered",
+		"Warning: CUDA warning: uncorrectable ECC error encountered (function destroyEvent)",
+		"Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:364 'uncorrectable ECC error encountered'",
+		"Cuda failure 214 'uncorrectable ECC error encountered'",
+		"RuntimeError: cuda runtime error (214) : uncorrectable ECC error encountered at /pytorch/x.cu:12",
+		"numba.cuda.cudadrv.driver.CudaAPIError: [214] Call to cuCtxSynchronize results in "
+		"CUDA_ERROR_ECC_UNCORRECTABLE",
+		"cupy_backends.cuda.api.runtime.CUDARuntimeError: cudaErrorECCUncorrectable: uncorrectable ECC error encountered",
+		"nrt_execute status=1202 NRT_EXEC_HW_ERR_NC_UE",
+		"Failed to initialize NVML: Unable to determine the device handle for GPU 0000:3B:00.0: GPU is lost",
+		"RuntimeError('CUDA error: uncorrectable ECC error encountered\\nCUDA kernel errors')"};
+	AUTO(signature_set) set = real_set();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
+	char text[LINE_BYTES];
+	struct signature_found found;
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		for (size_t j = 0; j < sizeof heads / sizeof *heads; j++) {
+			struct span line = write_line(text, heads[j], lines[i]);
+			if (!find(set, line, &plain, &found) || found.voice != VOICE_OWN || !found.signature->is_drain)
+				buf_printf(&wrong, "'%s' accuses nobody\n", text);
+		}
+	tell(&wrong);
+}
+
+TEST(an_answer_of_a_check_ends_its_line)
+{
+	static const char *const others[] = {"Remapping Failure Occurred : Yes/No",
+		"GPU Recovery Action                   : Reset means the GPU must be reset",
+		"Reset Required                        : Yes -> drain",
+		"Reset Required                        : Yes, so drain it"};
+	AUTO(signature_set) set = real_set();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
+	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
+	struct signature_found found;
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (find(set, span_from(others[i]), &plain, &found))
+			buf_printf(&wrong, "'%s' is one\n", others[i]);
+	CHECK(find(set, SPAN("Reset Required                        : Yes \r"), &plain, &found));
+	CHECK(find(set, SPAN("DRAM Uncorrectable                    : 12"), &plain, &found));
 	tell(&wrong);
 }
 
