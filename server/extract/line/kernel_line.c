@@ -108,7 +108,8 @@ bool kernel_line_has_header(struct span text, struct span *host)
 	text = skip_space(text);
 	take_file(&text);
 	(void)syslog_take_priority(&text, &is_5424);
-	if (!take_stamp(&text) || !take_host(&text, host))
+	bool is_untimed = is_5424 && span_take(&text, SPAN("- "));
+	if (!(is_untimed || take_stamp(&text)) || !take_host(&text, host))
 		return false;
 	take_facility(&text);
 	return (take_kernel(&text) || (is_5424 && span_starts_with(text, SPAN("kernel ")))) && kernel_line_names(*host);
@@ -284,23 +285,34 @@ bool kernel_line_is_headed(struct span text, struct span said, struct span *host
 	return false;
 }
 
-/* Who hands on what kernels say: some do nothing else; of others the uptime in front of it says that it is a kernel's. */
-static bool is_relay(struct span program, struct span said)
+/* Who hands on what kernels say: they do nothing else. */
+static bool is_kernels_relay(struct span program)
 {
-	static const struct span relays[] = {SPAN("dmesg"), SPAN("kmsg"), SPAN("npd"), SPAN("docker"), SPAN("dockerd"),
-		SPAN("containerd"), SPAN("systemd-journal")};
 	static const struct span names[] = {SPAN("journal"), SPAN("systemd-journald"), SPAN("klogd"), SPAN("rsyslogd"),
 		SPAN("syslog-ng"), SPAN("nvidia-persistenced")};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_equal(program, names[i]))
 			return true;
-	if (!take_uptime(&said))
-		return false;
-	for (size_t i = 0; i < sizeof relays / sizeof *relays; i++)
-		if (span_equal(program, relays[i]))
+	return false;
+}
+
+/* Who hands on all kinds of lines. */
+static bool is_any_relay(struct span program)
+{
+	static const struct span names[] = {SPAN("dmesg"), SPAN("kmsg"), SPAN("npd"), SPAN("docker"), SPAN("dockerd"),
+		SPAN("containerd"), SPAN("systemd-journal")};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal(program, names[i]))
 			return true;
 	return false;
+}
+
+/* Of those that hand on all, the uptime in front of it says that it is a kernel's. */
+static bool is_relay(struct span program, struct span said)
+{
+	return is_kernels_relay(program) || (is_any_relay(program) && take_uptime(&said));
 }
 
 /* "Nov 30 01:10:00 gpu07 journal: ", "<4>1 2026-11-30T01:10:00Z gpu07 rag-bot 22 - - ": a syslog's header of any program, in front of a
@@ -336,6 +348,23 @@ bool kernel_line_is_of_program(struct span text, struct span *host)
 
 	return take_program_header(&text, host, &program) && logger_level_length(*host) != host->len &&
 	       !span_equal(program, SPAN("kernel")) && !is_relay(program, text);
+}
+
+bool kernel_line_is_talked_of(struct span text, struct span *host)
+{
+	bool is_5424 = false;
+	struct span rest = text, inner;
+
+	(void)syslog_take_priority(&rest, &is_5424);
+	if (!take_stamp(&rest) || !take_host(&rest, host))
+		return false;
+	struct span program = span_of(rest.ptr, count_name(rest));
+	bool is_process = is_5424 || char_at(rest, program.len) == '[';
+	if (!is_process || span_equal(program, SPAN("kernel")) || is_kernels_relay(program) || is_any_relay(program))
+		return false;
+	rest = is_5424 ? text : rest;
+	return (is_5424 ? syslog_take_header(&rest) : syslog_take_program(&rest, &program)) &&
+	       kernel_line_find(rest, kernel_line_has_header, &inner);
 }
 
 bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host)

@@ -16,6 +16,8 @@ bool kernel_line_may_have_header(struct span text);
 bool kernel_line_is_handed_on(struct span text, struct span *host);
 /* "Nov 30 01:10:00 gpu07 rag-bot[3]: NVRM: Xid": any other program, which only talks of it. */
 bool kernel_line_is_of_program(struct span text, struct span *host);
+/* "Nov 30 01:10:00 gpu07 rag-bot[3]: Nov 30 01:10:00 gpu09 kernel: NVRM: Xid": the same of a whole line. */
+bool kernel_line_is_talked_of(struct span text, struct span *host);
 /* One of these, in front of the line or behind what launchers, collectors and loggers put there: the machine; MACHINE_OF_NOBODY: two differ. */
 bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host);
 /* With what a driver tells the kernel, and no training prints, or with whom the kernel killed; nothing stands in front. */

@@ -132,8 +132,10 @@ static bool is_row(struct span text)
 enum voice voice_of(enum speaker speaker, struct span text, struct span said)
 {
 	const struct rule *rule = &rules[speaker];
-	struct span until = span_of(text.ptr, (size_t)(said.ptr - text.ptr) + said.len), record;
+	struct span until = span_of(text.ptr, (size_t)(said.ptr - text.ptr) + said.len), record, host;
 
+	if (kernel_line_find(until, kernel_line_is_talked_of, &host))
+		return VOICE_QUOTE;
 	if (speaker == SPEAKER_KERNEL)
 		return kernel_line_is_sure(text, said) ? VOICE_OWN : rule->otherwise;
 	if (speaker == SPEAKER_CHECK && said.len && memchr("\" \t", said.ptr[0], 3))

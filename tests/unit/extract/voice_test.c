@@ -90,6 +90,7 @@ static const struct carrier {
 	{"Nov 30 01:10:00 gpu07 kernel: %s", DRIVER | KERNEL, "gpu07"},
 	{"<4>Nov 30 01:10:00 gpu07 kernel: [  123.456789] %s", DRIVER | KERNEL, "gpu07"},
 	{"<4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
+	{"<4>1 - gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
 	{"[rank3]: Nov 30 01:10:00 gpu07 kernel: [  123.456789] %s", DRIVER | KERNEL, "gpu07"},
 	{"2026-11-30T01:10:00.5Z stdout F <4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
 	{"Nov 30 01:10:00 gpu07 journal: %s", DRIVER, "gpu07"},
@@ -180,7 +181,6 @@ static const struct {
 	{"{\"message\":\"Nov 30 01:10:00 hub2 journal: %s\",\"host\":\"hub2\"}", DRIVER | KERNEL},
 	{"{\"log\":\"{\\\"message\\\":\\\"12: %s\\\"}\",\"host\":\"hub2\"}", DRIVER | KERNEL},
 	{"2026-11-30 01:10:00,123 INFO relay: Nov 30 01:10:00 hub2 journal: %s", DRIVER | KERNEL},
-	{"Nov 30 01:10:00 hub2 python3[99]: 2026-11-30 01:10:00,123 INFO relay: %s", DRIVER | KERNEL},
 	{"Nov 30 01:10:00 hub2 rsyslogd[9]: 3: %s", DRIVER | KERNEL},
 	{"\x1b[32m3: %s\x1b[0m", DRIVER | KERNEL},
 	{"Mon Nov 30 01:10:00 2026 hub2 journal: %s", DRIVER | KERNEL},
@@ -249,6 +249,9 @@ static const struct quotation {
 	{"INFO: watching for: %s", false},
 	{"{\"message\":\"watching for %s\"}", false},
 	{"Nov 30 01:10:00 gpu07 rag-bot[3]: said: %s", false},
+	{"Nov 30 01:10:00 gpu07 rag-bot[3]: Nov 30 01:10:00 gpu09 kernel: %s", false},
+	{"2026-11-30T01:10:00Z gpu07 python[33]: 2026-11-30T01:10:00Z gpu09 kernel: %s", false},
+	{"<14>1 2026-11-30T01:10:00Z gpu07 rag-bot 3 - - Nov 30 01:10:00 gpu09 kernel: %s", false},
 };
 
 /* What a program's syslog line only talks of, and a program's own is. */
