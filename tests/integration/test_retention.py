@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from engine import of_a_file
 from smserver import quote, wait_until
 
 DAY_MS = 86_400_000
@@ -91,6 +92,19 @@ def test_the_text_as_it_came_begins_behind_what_was_deleted(filled):
         assert raw.status == 200 and raw.raw == b"one\ntwo\n" and raw.headers["X-First-Line"] == "8000", (window, raw)
     gone = filled.get("/api/v1/jobs/old/logs/raw?from=10&limit=50")
     assert gone.status == 410 and gone.body["first_kept_line"] == 8000, gone
+
+
+@of_a_file("--log-bytes is refused on PostgreSQL")
+def test_what_the_configuration_states_is_there_again_after_a_start_and_told(make_server):
+    server = make_server("--log-bytes", "3GiB")
+    reply = server.put("/api/v1/retention", json={"log_bytes": 5 << 30}).body
+    assert reply["log_bytes"] == 5 << 30
+    server.restart()
+    assert server.get("/api/v1/retention").body["log_bytes"] == 3 << 30
+    told = server.get("/api/v1/audit?limit=1").body["entries"][0]
+    assert (told["verb"], told["object"], told["before"], told["after"]) == ("start", "retention", {"log_bytes": str(5 << 30)}, {"log_bytes": str(3 << 30)})
+    server.put("/api/v1/retention", json={"log_bytes": 1 << 30})
+    assert server.get("/api/v1/audit?limit=1").body["entries"][0]["before"] == {"log_bytes": str(3 << 30)}
 
 
 def test_a_pin_keeps_and_without_it_the_text_goes(filled):
