@@ -213,10 +213,10 @@ static enum status read_name(struct span name, struct error *err)
 				 RULE_NAME_MAX_BYTES, name.len);
 }
 
-/* The routes' schemas name the same, but for what is shown alone. */
-static const char *const known[] = {"id", "name", "team", "enabled", "tell", "recovery", "query", "kinds",
-	"minimum_severity", "expression", "severity", "persistence_s", "cool_down_s", "collect_s", "quiet", "endpoints",
-	"webhooks", "exclusive", "command", "modified_ms"};
+/* The routes' schemas name the same, but for what is shown alone, here or in the audit log: it is taken back unread. */
+static const char *const known[] = {"id", "rule_id", "since_seq", "name", "team", "enabled", "tell", "recovery",
+	"query", "kinds", "minimum_severity", "expression", "severity", "persistence_s", "cool_down_s", "collect_s",
+	"quiet", "endpoints", "webhooks", "exclusive", "command", "modified_ms"};
 
 static enum status refuse_field(struct span key, struct error *err)
 {

@@ -117,7 +117,9 @@ static void print_finding(void *context, const struct store_finding *finding)
 	printf("%s", finding->what);
 	if (finding->job.len)
 		printf(" of job '%.*s'", SPAN_ARGS(finding->job));
-	if (finding->part[0])
+	if (finding->part_name.len)
+		printf(", %s %.*s", finding->part, SPAN_ARGS(finding->part_name));
+	else if (finding->part[0])
 		printf(", %s %" PRIu64, finding->part, finding->part_id);
 	printf(", at %" PRIu64 ": %.*s\n", finding->at, SPAN_ARGS(finding->text));
 }

@@ -163,6 +163,10 @@ enum status audit_run(struct pipeline *pipeline, const struct actor *actor, stru
 	if (is_known)
 		TRY(store_read_audited(store_tx_reader(tx), &thing, &was, err));
 	TRY(work(context, tx, err));
+	if (actor->becomes && actor->becomes->len && !span_equal(*actor->becomes, actor->id)) {
+		buf_reset(&was); /* of the other thing that has the name */
+		thing.id = *actor->becomes;
+	}
 	TRY(store_read_audited(store_tx_reader(tx), &thing, &is, err));
 	return put_entry(pipeline, actor, tx, &was, &is, err);
 }

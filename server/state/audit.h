@@ -13,6 +13,8 @@ struct actor {
 	struct span token, team, address;
 	struct span verb; /* "create", "change", "ack" … */
 	struct span kind, id; /* of what: store_read_audited; id "": what comes into being */
+	const struct span
+		*becomes; /* what it is called once the work is done, "": as it was; NULL: it keeps its name */
 	struct span body; /* told of an action that leaves no trace in the thing itself: a JSON object, or empty */
 };
 

@@ -19,6 +19,7 @@ struct store_finding {
 	struct span job; /* its name; "" where there is none */
 	const char *part; /* "stream", "series", "" */
 	uint64_t part_id;
+	struct span part_name; /* "'algo-1'", of a series "'train:loss' of stream 'algo-1'"; "": nothing is called so */
 	uint64_t at; /* first line, first point, sequence */
 	struct span text; /* what is wrong */
 };

@@ -18,6 +18,7 @@ import otlp
 from awslogs import ask, kind, now_ms
 from fixtures import emptied_server as server  # noqa: F401 (one process for the file)
 from shipping import lines
+from test_auth import make_token
 from smserver import ROOT, wait_until
 from wire import loki_json, loki_push, snappy
 
@@ -258,6 +259,20 @@ def test_slurm_that_kills_everything(server, slurm):
     (said,) = lines(server, "llama-4711", "epilog")
     assert said.startswith("epilog on gpu-7: ") and str(slurm.spool) in said
     assert slurm.spool.exists()
+
+
+def test_slurm_where_the_server_wants_a_token(make_server, slurm):
+    guarded = make_server()
+    token = make_token(guarded, "slurm", "write")
+    slurm.run("slurm-prolog")
+    (slurm.spool / "algo-1.out").write_text("left")
+    refused = slurm.run("slurm-epilog", SMFLEET_SERVER=guarded.url)
+    assert refused.returncode == 0 and "401" in refused.stdout, refused.stdout  # an epilog that fails drains the node
+    done = slurm.run("slurm-epilog", SMFLEET_SERVER=guarded.url, SMFLEET_TOKEN=token)
+    assert done.returncode == 0 and "401" not in done.stdout, done.stdout
+    guarded.token = make_token(guarded, "looks", "read")
+    (said,) = lines(guarded, "llama-4711", "epilog")
+    assert "sm-ship --send-rest" in said, said
 
 
 def test_slurm_with_any_name(server, slurm):

@@ -335,7 +335,7 @@ def test_check_finds_what_is_damaged(server, cluster):
     cluster.psql(f"SET search_path TO {server.schema}; DROP INDEX jobs_by_created; UPDATE blocks SET data = substr(data, 1, 20); UPDATE chunks SET data = '';")
     found = tool(server, "check", *server.database_options())
     assert found.returncode == 1, found
-    for words in ("lacks the 'index jobs_by_created'", "block of job 'j', stream 1, at 0: ", "chunk of job 'j', series "):
+    for words in ("lacks the 'index jobs_by_created'", "block of job 'j', stream 'algo-1', at 0: ", "chunk of job 'j', series 'train:loss' of stream 'algo-1', at 0: "):
         assert words in found.stdout, (words, found.stdout)
     quick = tool(server, "check", "--quick", *server.database_options())
     assert quick.returncode == 1 and "chunk of job" not in quick.stdout, quick
@@ -349,7 +349,7 @@ def test_check_tells_what_it_finds_among_many_streams(server, cluster):
         INSERT INTO streams SELECT (jsonb_populate_record(s, jsonb_build_object('stream_id', n, 'name', 'x' || n, 'sealed_lines', 0))).*
         FROM streams AS s, generate_series(2, 60000) AS n""")
     found = tool(server, "check", *server.database_options())
-    assert "stream of job 'j', stream 1, " in found.stdout and found.stdout.endswith(": 1 problem\n"), found
+    assert "stream of job 'j', stream 'algo-1', " in found.stdout and found.stdout.endswith(": 1 problem\n"), found
 
 
 def test_check_takes_the_time_that_large_tables_need(server, cluster):

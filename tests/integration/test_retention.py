@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from engine import of_a_file
 from smserver import quote, wait_until
 
 DAY_MS = 86_400_000
@@ -69,6 +70,8 @@ def test_over_the_budget_the_job_that_ended_first_loses_its_text_and_nothing_els
     gone = first_line(filled, "old").body
     assert gone["first_kept_line"] == 8000 and "budget" in gone["detail"] and "lines 0 to 7999" in gone["detail"]
     assert filled.points("old", "loss")["total_points"] == points
+    raw = filled.get("/api/v1/jobs/old/logs/raw")
+    assert raw.status == 410 and raw.body["first_kept_line"] == 8000 and "budget" in raw.body["detail"], raw
     stream = filled.get("/api/v1/jobs/old/streams").body["streams"][0]
     assert stream["deleted_lines"] == 8000 and stream["lines"] == 8000 and stream["deleted_ms"] > 0
     for job in ("pinned", "new", "running"):
@@ -77,6 +80,31 @@ def test_over_the_budget_the_job_that_ended_first_loses_its_text_and_nothing_els
     filled.restart()
     wait_until(lambda: filled.get("/api/v1/retention").body["used_bytes"], what="the first look")
     assert first_line(filled, "old").status == 410 and first_line(filled, "new").status == 200
+
+
+def test_the_text_as_it_came_begins_behind_what_was_deleted(filled):
+    assert filled.patch("/api/v1/jobs/old", json={"retention": {"max_age_days": 20}}).status == 200
+    wait_until(lambda: first_line(filled, "old").status == 410, what="the job's own age limit")
+    assert filled.patch("/api/v1/jobs/old", json={"retention": None}).status == 200
+    filled.send("old", ["one", "two"])
+    for window in ("", "?from=7990&limit=50"):
+        raw = filled.get(f"/api/v1/jobs/old/logs/raw{window}")
+        assert raw.status == 200 and raw.raw == b"one\ntwo\n" and raw.headers["X-First-Line"] == "8000", (window, raw)
+    gone = filled.get("/api/v1/jobs/old/logs/raw?from=10&limit=50")
+    assert gone.status == 410 and gone.body["first_kept_line"] == 8000, gone
+
+
+@of_a_file("--log-bytes is refused on PostgreSQL")
+def test_what_the_configuration_states_is_there_again_after_a_start_and_told(make_server):
+    server = make_server("--log-bytes", "3GiB")
+    reply = server.put("/api/v1/retention", json={"log_bytes": 5 << 30}).body
+    assert reply["log_bytes"] == 5 << 30
+    server.restart()
+    assert server.get("/api/v1/retention").body["log_bytes"] == 3 << 30
+    told = server.get("/api/v1/audit?limit=1").body["entries"][0]
+    assert (told["verb"], told["object"], told["before"], told["after"]) == ("start", "retention", {"log_bytes": str(5 << 30)}, {"log_bytes": str(3 << 30)})
+    server.put("/api/v1/retention", json={"log_bytes": 1 << 30})
+    assert server.get("/api/v1/audit?limit=1").body["entries"][0]["before"] == {"log_bytes": str(3 << 30)}
 
 
 def test_a_pin_keeps_and_without_it_the_text_goes(filled):

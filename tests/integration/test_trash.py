@@ -124,6 +124,8 @@ def test_the_name_is_free_and_nothing_is_merged(server):
     assert restore(server, "j") == "j-2"
     assert texts(server, "j") == ["another"] and len(texts(server, "j-2")) == STEPS
     assert server.get("/api/v1/jobs/j-2").body["TrainingJobName"] == "j-2"
+    entry = server.get("/api/v1/audit?limit=1").body["entries"][0]
+    assert (entry["verb"], entry["object"], entry["before"], entry["after"]["name"]) == ("restore", "jobs/j", None, "j-2"), entry
     assert found(server, "name=j-2") == ["j-2"] == found(server, "hp.lr=0.125")
     assert server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": "Stopped"}).status < 300
     delete(server, "j")

@@ -192,7 +192,7 @@ def test_the_database_is_damaged(machine):
     machine.run("systemctl stop smfleet")
     damage(machine, "blocks", "data")
     machine.run("systemctl start smfleet; until curl -sf $S/readyz; do sleep 0.05; done")
-    check_says(machine, todo[1], "block of job 'llama-7b'")
+    check_says(machine, todo[1], r"block of job 'llama-7b', stream '[a-z][^']*', at \d+: ")
     machine.run(todo[2])
     assert machine.lines("llama-7b") == whole and machine.lines("other") == whole
     wait_until(lambda: "0 problems" in machine.run(todo[5]), what="a database without the damaged rows")
@@ -231,6 +231,45 @@ def test_something_was_deleted_by_mistake(machine):
     assert without != carry
     machine.run(without)
     assert machine.lines("llama-7b") == whole
-    (rule,) = (row for row in machine.ask("GET", "/api/v1/rules").body["rules"] if row["name"] == "slow")
-    assert machine.ask("DELETE", f"/api/v1/rules/{rule['id']}").status < 300
-    assert '"slow"' in machine.run(todo[4])
+
+
+def without(row, *names):
+    return {key: value for key, value in row.items() if key not in names}
+
+
+def test_what_the_audit_log_has_is_sent_again(machine):
+    todo = steps("Something was deleted by mistake")
+
+    def again(thing, **more):
+        words = "".join(f"{name}='{value}'\n" for name, value in more.items())
+        return machine.run(f"OBJECT='{thing}'\n{words}{todo[5]}")
+
+    def only(kind):
+        return machine.ask("GET", f"/api/v1/{kind}").body[kind][-1]
+
+    webhook = {"url": "http://127.0.0.1:9/secret", "minimum_severity": "critical", "enabled": False, "events": ["incident", "restart"], "heartbeat_s": 60,
+        "per_minute": 7, "report_at": "07:30", "report_tz": "Europe/Berlin"}
+    rule = {"name": "slow", "expression": "loss > 10", "enabled": False, "quiet": {"from": "22:00", "to": "06:00", "tz": "UTC"}, "collect_s": 30}
+    view = {"name": "theirs", "query": "status:failed", "sort": "-created_ms", "columns": ["status"], "scope": "team"}
+    for kind, body in (("webhooks", webhook), ("rules", rule), ("views", view)):
+        assert machine.ask("POST", f"/api/v1/{kind}", json=body).status < 300
+        was = only(kind)
+        thing = f"{kind}/{was.get('id', was['name'] if kind == 'views' else '')}"
+        path = f"/api/v1/views?name={view['name']}&scope=team" if kind == "views" else f"/api/v1/{thing}"
+        assert machine.ask("DELETE", path).status < 300
+        assert f"delete {thing}" in machine.run(todo[4])
+        again(thing, ADDRESS=webhook["url"] if kind == "webhooks" else "")
+        now = only(kind)
+        assert without(now, "id", "created_ms", "modified_ms", "next_report_ms") == without(was, "id", "created_ms", "modified_ms", "next_report_ms"), kind
+    # those of the whole server are changed, not deleted
+    quotas = [{"quota": "instances", "configured": 64}, {"quota": "instances_per_type", "instance_type": "ml.p5.48xlarge", "configured": 8}]
+    prices = {"currency": "EUR", "prices": [{"instance": "ml.p5.48xlarge", "per_hour": 55}]}
+    definitions = {"definitions": [{"Name": "loss", "Regex": "loss: (.*)"}]}
+    for kind, good, bad in (("quotas", {"quotas": quotas}, {"quotas": [{**row, "configured": None} for row in quotas]}), ("prices", prices, {**prices, "prices": []}),
+            ("definitions", definitions, {"definitions": []})):
+        assert machine.ask("PUT", f"/api/v1/{kind}", json=good).status < 300
+        was = machine.ask("GET", f"/api/v1/{kind}").body
+        assert machine.ask("PUT", f"/api/v1/{kind}", json=bad).status < 300
+        assert machine.ask("GET", f"/api/v1/{kind}").body != was
+        again(kind)
+        assert machine.ask("GET", f"/api/v1/{kind}").body == was, kind

@@ -309,7 +309,7 @@ enum status api_webhooks_create(void *context, void *worker, const struct http_r
 
 	(void)worker;
 	TRY(api_body_object(request, &body, err));
-	TRY(api_check_members(body, WEBHOOK_MEMBERS, err));
+	TRY(api_check_members(body, WEBHOOK_MEMBERS WEBHOOK_READ_MEMBERS, err));
 	TRY(api_read_webhook(api, body, &row, &given, err));
 	TRY(api_own_team(request, &row.team, err));
 	TRY(take_secret(api, row.format, given, &secret, &sealed, err));

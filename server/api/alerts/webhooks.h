@@ -7,8 +7,8 @@
 
 #define WEBHOOK_MEMBERS                                                                                                \
 	"url format team secret minimum_severity enabled events heartbeat_s per_minute report_at report_tz"
-/* What it says beside, as it was read: taken back unread. */
-#define WEBHOOK_READ_MEMBERS " id has_secret created_ms next_report_ms"
+/* What it says beside, as it was read, here or in the audit log: taken back unread. */
+#define WEBHOOK_READ_MEMBERS " id webhook_id has_secret created_ms next_report_ms beat_ms report_due_ms"
 
 struct api;
 struct delivery_row;

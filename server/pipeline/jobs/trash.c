@@ -6,6 +6,7 @@
 #include "pipeline/commit/resolve.h"
 #include "pipeline/jobs/free_name.h"
 #include "pipeline/life/pools.h"
+#include "state/audit.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
@@ -79,10 +80,15 @@ enum status pipeline_restore_job(struct pipeline *pipeline, struct arena *arena,
 	struct span *name, struct error *err)
 {
 	struct choosing choosing = {.pipeline = pipeline, .choice = choice, .arena = arena};
+	const struct actor *actor = audit_actor(pipeline);
+	struct actor renaming = actor ? *actor : (struct actor){0};
 
-	TRY(writer_execute_then(pipeline, write_restoration, apply_restoration, &choosing, err));
+	renaming.becomes = &choosing.name;
+	audit_act_as(pipeline, actor ? &renaming : NULL);
+	enum status status = writer_execute_then(pipeline, write_restoration, apply_restoration, &choosing, err);
+	audit_act_as(pipeline, actor);
 	*name = choosing.name;
-	return OK;
+	return status;
 }
 
 /* ---- for good ---- */

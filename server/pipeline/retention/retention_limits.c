@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "pipeline/commit/resolve.h"
 #include "pipeline/retention/retention.h"
+#include "state/audit.h"
 #include "state/execute.h"
 #include "state/options.h"
 #include "state/pipeline_state.h"
@@ -123,6 +124,28 @@ static enum status choose_space(struct pipeline *pipeline, struct store_reader *
 	return pipeline_limit_space(pipeline, used_bytes + free_bytes / 2, err);
 }
 
+/* What it takes the place of was somebody's: the audit log says where that went, and the next change says what was before it. */
+static enum status remember_stated(
+	struct pipeline *pipeline, uint64_t log_bytes, struct span remembered, struct error *err)
+{
+	const struct actor start = {.token = SPAN(""),
+		.team = SPAN(""),
+		.address = SPAN(""),
+		.verb = SPAN("start"),
+		.kind = SPAN("retention"),
+		.id = SPAN(""),
+		.body = SPAN("")};
+	uint64_t before;
+	bool is_there = span_parse_u64(remembered, &before);
+
+	if (is_there && before == log_bytes)
+		return OK;
+	audit_act_as(pipeline, is_there ? &start : NULL);
+	enum status status = pipeline_limit_space(pipeline, log_bytes, err);
+	audit_act_as(pipeline, NULL);
+	return status;
+}
+
 /* The option when it was stated; else what is remembered; else what is chosen now, which is remembered then. */
 enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
 {
@@ -132,12 +155,12 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 
 	if (!arena)
 		return error_no_memory(err);
+	TRY(store_read_setting(reader, arena, space_key, &stored, err));
 	if (limit != LOG_BYTES_REMEMBERED) {
 		TRY(check_space(pipeline, limit, err));
-		atomic_store(&pipeline->figures.log_bytes_limit, limit);
-		return OK;
+		atomic_store(&pipeline->figures.log_bytes_limit, limit); /* also on a disk that takes nothing */
+		return remember_stated(pipeline, limit, stored, err);
 	}
-	TRY(store_read_setting(reader, arena, space_key, &stored, err));
 	if (span_parse_u64(stored, &limit)) {
 		struct error why = {0};
 		if (check_space(pipeline, limit, &why) != OK) {

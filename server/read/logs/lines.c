@@ -326,8 +326,12 @@ static enum status open_raw(
 		reading->reader, reading->arena, reading->job_id, reading->stream_id, &notes, &count, err));
 	place->job_id = reading->job_id;
 	place->total = reading->total;
-	place->next = count && place->next < notes[0].first_kept_line ? notes[0].first_kept_line : place->next;
 	place->end = place->end < reading->total ? place->end : reading->total;
+	if (!count || place->next >= notes[0].first_kept_line)
+		return OK;
+	if (place->next < place->end && place->end <= notes[0].first_kept_line)
+		return explain_missing(reading->reader, reading->job_id, reading->stream_id, place->next, err);
+	place->next = notes[0].first_kept_line;
 	return OK;
 }
 

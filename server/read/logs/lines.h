@@ -29,7 +29,8 @@ enum status lines_read_time(struct pipeline *pipeline, struct store_reader *read
 
 /* Text of one stream as it came, from line next to end, batch by batch. The call with out NULL settles where it begins (behind
  * what was deleted) and ends; each other one appends a batch and moves next on, until it is end. Lines that were damaged, or
- * deleted meanwhile, become one line that says so. ERR_GONE: the job was deleted. */
+ * deleted meanwhile, become one line that says so. ERR_GONE: the job was deleted; at the first call also where all of these lines
+ * were, with first_kept_line. */
 struct raw_place {
 	uint64_t next, end;
 	uint64_t total; /* lines of the stream, at the first call */

@@ -416,6 +416,24 @@ TEST(kernel_messages_count_in_the_kernels_stream)
 	}
 }
 
+TEST(a_machine_check_is_fatal_if_its_status_says_uncorrected)
+{
+	static const char *const fatal[] = {
+		"mce: [Hardware Error]: CPU 3: Machine Check Exception: 5 Bank 5: be00000000800400",
+		"mce: [Hardware Error]: CPU 12: Machine Check: 0 Bank 7: AC00000000800400",
+		"mce: Uncorrected hardware memory error in user-access at 1fff"};
+	static const char *const corrected[] = {
+		"mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 9: 8c000040000800c0",
+		"mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 9: cc000040000800c2"};
+	AUTO(signature_set) set = real_set();
+
+	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+		CHECK_TEXT(name_of(set, fatal[i], true), "machine_check");
+	for (size_t i = 0; i < sizeof corrected / sizeof *corrected; i++)
+		CHECK_TEXT(name_of(set, corrected[i], true), "memory_corrected");
+	CHECK(!*name_of(set, "mce: [Hardware Error]: Machine check events logged", true));
+}
+
 TEST(a_kernels_line_counts_in_any_stream_if_it_is_one_for_certain)
 {
 	AUTO(signature_set) set = real_set();

@@ -101,8 +101,11 @@ static const struct audited {
 		" r.max_age_ms, r.max_bytes, j.document FROM jobs AS j LEFT JOIN job_retention AS r ON r.job_id = j.job_id"
 		" WHERE j.name = ?1",
 		false, false},
-	{"webhooks",
-		"SELECT * FROM webhooks WHERE webhook_id = CASE WHEN ?1 = 0 THEN (SELECT max(webhook_id) FROM webhooks) ELSE ?1 END",
+	{"webhooks", /* as the request that makes one says it */
+		"SELECT webhook_id, url, format, CASE minimum_severity WHEN 0 THEN 'info' WHEN 1 THEN 'warning' ELSE 'critical' END AS"
+		" minimum_severity, is_enabled AS enabled, team, created_ms, CASE events WHEN '' THEN '[]' ELSE '[\"' || replace(events, ' ',"
+		" '\",\"') || '\"]' END AS events, heartbeat_ms / 1000 AS heartbeat_s, per_minute, report_at, report_tz"
+		" FROM webhooks WHERE webhook_id = CASE WHEN ?1 = 0 THEN (SELECT max(webhook_id) FROM webhooks) ELSE ?1 END",
 		false, true},
 	{"rules",
 		"SELECT * FROM rules WHERE rule_id = CASE WHEN ?1 = 0 THEN (SELECT max(rule_id) FROM rules) ELSE ?1 END",
@@ -111,7 +114,8 @@ static const struct audited {
 	{"incidents", /* JOB-NUMBER */
 		"SELECT * FROM incidents WHERE job_id = ?1 AND incident_id = ?2", false, true},
 	{"views", /* other teams have views of that name, too; the caller's own comes before the team's */
-		"SELECT * FROM views WHERE name = ?1 AND team = ?2 AND owner IN ('', ?3) ORDER BY owner DESC LIMIT 1",
+		"SELECT team, owner, name, query, sort, columns, CASE owner WHEN '' THEN 'team' ELSE 'user' END AS scope, modified_ms"
+		" FROM views WHERE name = ?1 AND team = ?2 AND owner IN ('', ?3) ORDER BY owner DESC LIMIT 1",
 		false, false},
 	{"workspaces", /* without the document, which may be long: its revision says that it is another */
 		"SELECT name, team, title, panels, revision, author, modified_ms FROM workspaces WHERE name = ?1 AND team = ?2",
@@ -186,7 +190,10 @@ static void put_value(struct json_writer *w, struct span key, struct statement *
 	switch (column_kind(row)) {
 	case COLUMN_INTEGER:
 		json_key_span(w, key);
-		json_i64(w, column_i64(row));
+		if (span_equal(key, SPAN("enabled"))) /* as the request says it */
+			json_bool(w, column_i64(row) != 0);
+		else
+			json_i64(w, column_i64(row));
 		return;
 	case COLUMN_REAL:
 		json_key_span(w, key);

@@ -1,3 +1,4 @@
+#include "store/driver/statement.h"
 #include "store/jobs.h"
 #include "store/retention.h"
 #include "store/sql/maintain/check_leaving.h"
@@ -16,6 +17,25 @@ static struct span job_name(struct checking *c, struct arena *arena, int64_t job
 	return row.name;
 }
 
+/* As a person knows it: its number is in no reply. */
+static struct span part_name(struct checking *c, struct arena *arena, const char *part, struct place place)
+{
+	AUTO_DONE(statement) s = {0};
+	const char *sql =
+		strcmp(part, "stream") == 0
+			? "SELECT '''' || name || '''' FROM streams WHERE job_id = ? AND stream_id = ?"
+		: strcmp(part, "series") == 0
+			? "SELECT '''' || e.metric || ''' of stream ''' || s.name || '''' FROM series AS e JOIN streams AS s"
+			  " ON s.job_id = e.job_id AND s.stream_id = e.stream_id WHERE e.job_id = ? AND e.series_id = ?"
+			: NULL;
+	bool is_there;
+
+	if (!sql || !c->names || statement_open(&s, c->names, sql, NULL) != OK)
+		return SPAN("");
+	bind_numbers(&s, place.job_id, place.part_id);
+	return statement_step(&s, &is_there, NULL) == OK && is_there ? column_span(&s, arena) : SPAN("");
+}
+
 void check_tell(struct checking *c, const char *part, struct place place, const char *format, ...)
 {
 	AUTO(arena) arena = arena_new();
@@ -30,6 +50,7 @@ void check_tell(struct checking *c, const char *part, struct place place, const 
 		.job = arena ? job_name(c, arena, place.job_id) : SPAN(""),
 		.part = part,
 		.part_id = place.part_id,
+		.part_name = arena ? part_name(c, arena, part, place) : SPAN(""),
 		.at = place.at,
 		.text = span_from(text)};
 	c->check->found(c->check->context, &finding);
