@@ -224,12 +224,12 @@ test("a chart that is saved as PNG has the notes that are marked on it", async (
 });
 
 /** How far between the first and the last step of 200 each mark is, by its name. */
-const marked = (page) =>
-  page.evaluate(() => {
-    const over = document.querySelector(".chart .u-over").getBoundingClientRect();
+const marked = (page, chart = ".chart") =>
+  page.evaluate((within) => {
+    const over = document.querySelector(`${within} .u-over`).getBoundingClientRect();
     const shareOf = ({ left, right }) => ((left + right) / 2 - over.left) / over.width;
-    return Object.fromEntries([...document.querySelectorAll(".chart .marks.below .mark")].map((one) => [one.getAttribute("aria-label"), shareOf(one.getBoundingClientRect())]));
-  });
+    return Object.fromEntries([...document.querySelectorAll(`${within} .marks.below .mark`)].map((one) => [one.getAttribute("aria-label"), shareOf(one.getBoundingClientRect())]));
+  }, chart);
 
 test("a chart of several jobs has the notes of each, also as PNG, and they lead to their jobs", async ({ server, page, open }) => {
   for (const job of ["llama", "mistral"]) await sendRun(server, job);
@@ -260,6 +260,74 @@ test("a chart of several jobs has the notes of each, also as PNG, and they lead 
   await page.keyboard.press("Enter");
   await page.locator(".notelist [aria-current]", { hasText: "the disk" }).waitFor();
   assert.equal(await here(page), `/jobs/mistral/notes?note=${id}`);
+});
+
+/** How often the notes of each job were asked for. */
+const askedNotes = (page) =>
+  page.evaluate(() => {
+    const jobs = performance.getEntriesByType("resource").flatMap(({ name }) => /\/jobs\/([^/]+)\/notes/.exec(name)?.[1] ?? []);
+    return Object.fromEntries([...new Set(jobs)].sort().map((job) => [job, jobs.filter((one) => one === job).length]));
+  });
+
+async function sendNoted(server) {
+  for (const job of ["llama", "mistral"]) await sendRun(server, job);
+  await server.post("/api/v1/points?job=other", { series: [{ metric: "speed", stream: "algo-1", step: [1, 2], value: [3, 4] }] });
+  await server.waitForPoints("other", "speed", 2);
+  await server.post("/api/v1/jobs/other/notes", { step: 1, text: "of no curve here" });
+  await server.post("/api/v1/jobs/llama/notes", { step: 100, text: "half <b>way</b>" });
+  return server.post("/api/v1/jobs/mistral/notes", { ts_ms: at(50), text: "the disk" });
+}
+
+/** Both notes, each at its place: (100 - 1) / 199 and (50 - 1) / 199. */
+async function marksBoth(page, chart, why) {
+  await waitUntil(() => coloured(page, `${chart} canvas`), `the curves ${why}`);
+  await waitUntil(async () => Object.keys(await marked(page, chart)).length === 2, `both notes ${why}`);
+  const { "llama: Note: half <b>way</b>": half, "mistral: Note: the disk": disk } = await marked(page, chart);
+  assert.ok(Math.abs(half - 99 / 199) < 0.01 && Math.abs(disk - 49 / 199) < 0.01, `${why}: ${half} ${disk}`);
+}
+
+async function leadsToDisk(page, chart, id) {
+  await page.locator(`${chart} .mark`, { hasText: "✎" }).first().focus(); // the left one is mistral's
+  await page.keyboard.press("Enter");
+  await page.locator(".notelist [aria-current]", { hasText: "the disk" }).waitFor();
+  assert.equal(await here(page), `/jobs/mistral/notes?note=${id}`);
+}
+
+test("panels of a workspace mark the notes of the jobs that they draw, each asked for once", async ({ server, page, open }) => {
+  const { id } = await sendNoted(server);
+  for (const axis of ["time", "relative", "step"]) {
+    await open(`/workspace?lines=${encodeURIComponent('"train:loss";"train:loss" / 2')}&x=${axis}`);
+    for (const n of [0, 1]) await marksBoth(page, `[data-panel="${n}"]`, `in panel ${n} by ${axis}`);
+    assert.deepEqual(await askedNotes(page), { llama: 1, mistral: 1 });
+  }
+  await shot(page, "workspace-notes");
+  await leadsToDisk(page, '[data-panel="1"]', id);
+});
+
+test("the wall marks the notes of the jobs that it draws, each asked for once", async ({ server, page, open }) => {
+  const { id } = await sendNoted(server);
+  const chart = '.wall .panel[aria-label="train:loss"]';
+  for (const axis of ["time", "relative", "step"]) {
+    await open(`/wall?jobs=llama,mistral,other&off=other&x=${axis}`);
+    await marksBoth(page, chart, `by ${axis}`);
+    assert.deepEqual(await askedNotes(page), { llama: 1, mistral: 1 });
+  }
+  await shot(page, "wall-notes");
+  await page.locator(".runs button", { hasText: "llama" }).click();
+  await waitUntil(async () => Object.keys(await marked(page, chart)).join() === "mistral: Note: the disk", "only the note of the job that is still drawn");
+  await leadsToDisk(page, chart, id);
+});
+
+test("of many jobs a chart has the notes of the first twenty", async ({ server, page, open }) => {
+  const jobs = Array.from({ length: 22 }, (_, n) => `job-${n + 10}`);
+  for (const job of jobs) await server.post(`/api/v1/points?job=${job}`, { series: [{ metric: "speed", stream: "algo-1", step: [1, 2, 3], value: [3, 4, 5] }] });
+  for (const job of jobs) await server.waitForPoints(job, "speed", 3);
+  for (const job of jobs) await server.post(`/api/v1/jobs/${job}/notes`, { step: 2, text: "slow" });
+  await open(`/wall?jobs=${jobs.join()}`);
+  const mark = page.locator(".wall .panel .mark");
+  await waitUntil(async () => (await mark.getAttribute("data-count")) === "20", "the notes of twenty");
+  assert.equal(await mark.count(), 1);
+  assert.deepEqual(Object.values(await askedNotes(page)), Array(20).fill(1));
 });
 
 const here = (page) => page.evaluate(() => location.pathname + decodeURIComponent(location.search));

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Note } from "../src/api/types";
-import { noteBody, orderNotes, parseNotePlace, writeNotePlace, type NotePlace } from "../src/lib/jobs/notes";
+import { shifted, STEPS } from "../src/lib/chart/xmap";
+import { marksOn, noteBody, orderNotes, parseNotePlace, writeNotePlace, type NotePlace } from "../src/lib/jobs/notes";
 
 test("a place goes into the address and comes back", () => {
   const places: NotePlace[] = [{ at: "now" }, { at: "step", step: "1200" }, { at: "step", step: "" }, { at: "time", ms: "1700000000000" }, { at: "line", line: "12", stream: "algo-1:rank 0/é" }];
@@ -25,4 +26,12 @@ test("the latest place is first; a note without a time stands where it was writt
   const notes = [note(1, 50, 900), note(2, null, 70), note(3, 50, 800), note(4, 90, 10)];
   expect(orderNotes(notes).map((one) => one.id)).toEqual([4, 2, 3, 1]);
   expect(notes.map((one) => one.id)).toEqual([1, 2, 3, 4]);
+});
+
+test("a job is marked once, however many of its curves are drawn, and one that is not drawn not at all", () => {
+  const note = (id: number, step: number | null, ts_ms: number | null): Note => ({ id, at: "step", step, ts_ms, text: "x", author: "", created_ms: 0, modified_ms: 0 });
+  const notes = new Map([["a", [note(1, 20, 9000)]], ["b", [note(2, 30, null), note(3, null, 8000)]], ["c", [note(4, 1, 1)]]]);
+  const places = (curves: Parameters<typeof marksOn>[0]) => marksOn(curves, notes).map(({ job, note: id, step }) => [job, id, step]);
+  expect(places([{ job: "a", map: STEPS }, { job: "b", map: STEPS }, { job: "a", map: STEPS }])).toEqual([["a", 1, 20], ["b", 2, 30]]);
+  expect(places([{ job: "a", map: shifted("step", 5) }, { job: "b", map: shifted("time", 7000) }])).toEqual([["a", 1, 15], ["b", 3, 1000]]);
 });

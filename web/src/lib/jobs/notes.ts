@@ -76,11 +76,18 @@ export interface NoteMark extends JobEvent {
   job: string;
 }
 
-export const noteMarks = (job: string, notes: readonly Note[], map: XMap): NoteMark[] =>
+const noteMarks = (job: string, notes: readonly Note[], map: XMap): NoteMark[] =>
   notes.flatMap((note) => {
     const at = map.axis === "step" ? note.step : note.ts_ms;
     const event = noteEvent(note);
     return at === null ? [] : [{ ...event, job, step: map.fromServer(at), text: `${job}: ${event.text}` }];
   });
+
+/** Of each job once, however many of its curves are drawn: at the places of the first one's axis. */
+export function marksOn(curves: readonly { job: string; map: XMap }[], notes: ReadonlyMap<string, readonly Note[]>): NoteMark[] {
+  const maps = new Map<string, XMap>();
+  for (const { job, map } of curves) if (!maps.has(job)) maps.set(job, map);
+  return [...maps].flatMap(([job, map]) => noteMarks(job, notes.get(job) ?? [], map));
+}
 
 export const noteHref = (job: string, id: number): string => partHref(job, "notes") + buildSearch({}, { note: String(id) });

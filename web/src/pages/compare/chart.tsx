@@ -2,17 +2,14 @@ import { useSignal, type Signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
 import { curvesCsv, download, fileName, picturesUrl, pngUrl } from "../../lib/jobs/export";
-import { STEPS } from "../../lib/chart/xmap";
-import { noteHref, type NoteMark } from "../../lib/jobs/notes";
+import type { NoteMark } from "../../lib/jobs/notes";
 import { formatCount } from "../../lib/text/format";
 import type { ChartState } from "../../lib/url/url";
 import type { OverlayCurve } from "../../plot/overlay";
 import { useOverlay } from "../../plot/useoverlay";
-import { navigate, patchQuery } from "../../state/core/router";
-import { later, lazy } from "../../ui/lazy";
+import { patchQuery } from "../../state/core/router";
+import { NoteMarks } from "../job/chart/notemarks";
 import { round } from "../job/chart/plotview";
-
-const EventMarks = lazy(async () => (await later(() => import("../job/chart/eventmarks"))).EventMarks, 0);
 
 interface Props {
   title: string;
@@ -69,7 +66,7 @@ export function CompareChart({ title, facet, state, curves, notes, y, cursor, ch
       )}
       <div class="plot">
         <div ref={host} class="canvas" role="img" aria-label={said} />
-        {notes.length > 0 && <EventMarks events={notes} hidden={undefined} map={STEPS} plot={plot} scales={scales} onChoose={({ id, note = 0 }) => navigate(noteHref(notes.find((one) => one.id === id)?.job ?? "", note))} />}
+        <NoteMarks notes={notes} plot={plot} scales={scales} />
       </div>
       <div class="underplot">
         {curves && curves.length > 0 && <Saves title={facet === undefined ? title : `${title}-${facet}`} curves={curves} state={state} host={host} />}

@@ -4,7 +4,7 @@ import { t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { aggregate, BANDS, CENTERS, type Band, type Center } from "../../lib/jobs/aggregate";
 import { choices, groupJobs, joinNames, MOST_COMPARED, pens, splitNames, type Choice, type Group, type Pen } from "../../lib/jobs/compare";
-import { noteMarks } from "../../lib/jobs/notes";
+import { marksOn } from "../../lib/jobs/notes";
 import { formatCount } from "../../lib/text/format";
 import { buildSearch, jobHref, parseChartState, quoteText, type ChartState } from "../../lib/url/url";
 import type { OverlayCurve } from "../../plot/overlay";
@@ -202,8 +202,8 @@ function Plots({ store, title, names, groups, group, pens, hidden, state, cursor
       }),
     [facets, drawn, groups, center, band],
   );
-  const notes = store.notes.value;
-  const marks = useMemo(() => (center ? [] : (curves ?? []).filter(({ job }) => !hidden.has(job)).flatMap(({ job, map }) => noteMarks(job, notes.get(job) ?? [], map))), [curves, notes, offKey, center]);
+  const notes = store.notes.of.value;
+  const marks = useMemo(() => (center ? [] : marksOn((curves ?? []).filter(({ job }) => !hidden.has(job)), notes)), [curves, notes, offKey, center]);
   const y = useMemo(() => (charts.length > 1 ? rangeOf(charts.flatMap((one) => one.curves ?? [])) : null), [charts]);
   return (
     <>

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { say, t, tn, tx } from "../../i18n/i18n";
 import { adoptStyle } from "../../lib/jobs/adopt";
 import { joinNames, MOST_COMPARED, pens, splitNames, type Pen } from "../../lib/jobs/compare";
+import { marksOn } from "../../lib/jobs/notes";
 import { formatCount } from "../../lib/text/format";
 import { jobHref, parseChartState, quoteText, type ChartState } from "../../lib/url/url";
 import type { Node } from "../../lib/workspace/expression";
@@ -12,6 +13,7 @@ import type { JobRow } from "../../api/types";
 import { useKeys } from "../../state/core/keys";
 import { navigate, patchQuery, query } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
+import { JobNotes } from "../../state/chart/jobnotes";
 import { PanelCurves } from "../../state/workspace/curves";
 import { Hearing } from "../../state/workspace/hearing";
 import { Runs } from "../../state/workspace/runs";
@@ -46,6 +48,7 @@ export function WallPage() {
   const most = names.length > 0 ? MOST_COMPARED : USUAL_JOBS;
   const runs = useStore(() => new Runs({ query: search, fields: null, most }), [search, most], (next) => next.load());
   const hearing = useStore(() => new Hearing(), []);
+  const notes = useStore(() => new JobNotes(), []);
   const rows = runs?.rows.value ?? null;
   const problem = runs?.problem.value;
   return (
@@ -58,7 +61,7 @@ export function WallPage() {
       {!rows && !problem && <Skeleton rows={10} />}
       {rows && <Missing names={names.filter((name) => !rows.some((row) => row.TrainingJobName === name))} />}
       {rows?.length === 0 && <p class="nothing">{t("No job is found.")}</p>}
-      {rows && rows.length > 0 && hearing && <Content rows={rows} total={runs?.total.value ?? 0} hearing={hearing} />}
+      {rows && rows.length > 0 && hearing && notes && <Content rows={rows} total={runs?.total.value ?? 0} hearing={hearing} notes={notes} />}
     </div>
   );
 }
@@ -87,7 +90,7 @@ function Which({ q }: { q: string }) {
   );
 }
 
-function Content({ rows, total, hearing }: { rows: JobRow[]; total: number; hearing: Hearing }) {
+function Content({ rows, total, hearing, notes }: { rows: JobRow[]; total: number; hearing: Hearing; notes: JobNotes }) {
   const state = parseChartState(query.value);
   const cursor = useSignal<Cursor>({ x: null, owner: null });
   const find = useRef<HTMLInputElement>(null);
@@ -129,7 +132,7 @@ function Content({ rows, total, hearing }: { rows: JobRow[]; total: number; hear
       {all.length === 0 && <p class="nothing">{t("None of these jobs has a metric yet.")}</p>}
       {all.length > 0 && found.length === 0 && <p class="nothing">{t("No metric holds these words.")}</p>}
       {groups.map((group) => (
-        <Group key={group.prefix} group={group} isOpen={all.length <= MANY || text.value !== "" || group.prefix === ""} rows={shown} pens={penOf} state={state} cursor={cursor} hearing={hearing} />
+        <Group key={group.prefix} group={group} isOpen={all.length <= MANY || text.value !== "" || group.prefix === ""} rows={shown} pens={penOf} state={state} cursor={cursor} hearing={hearing} notes={notes} />
       ))}
       {text.value !== "" && found.length > MOST_FOUND && <p class="nothing">{t("The first {n} are shown; another word narrows it.", { n: MOST_FOUND })}</p>}
       {rows.length > 1 && all.length > 0 && <Correlations rows={rows} metrics={all} />}
@@ -162,6 +165,7 @@ interface GroupProps {
   state: ChartState;
   cursor: Signal<Cursor>;
   hearing: Hearing;
+  notes: JobNotes;
 }
 
 function Group({ group, isOpen, ...rest }: GroupProps) {
@@ -202,8 +206,8 @@ function Chart({ metric, prefix, ...rest }: ChartProps) {
   );
 }
 
-function Curves({ metric, rows, pens: penOf, state, cursor, hearing }: Omit<ChartProps, "prefix">) {
-  const drawn = useStore(() => new PanelCurves(), []);
+function Curves({ metric, rows, pens: penOf, state, cursor, hearing, notes }: Omit<ChartProps, "prefix">) {
+  const drawn = useStore(() => new PanelCurves(notes), []);
   const width = useSignal(0);
   const { axis, from, to } = state;
   const buckets = Math.min(MOST_BUCKETS, Math.max(50, Math.round((width.value * window.devicePixelRatio * BUCKETS_A_PIXEL) / 50) * 50));
@@ -219,6 +223,8 @@ function Curves({ metric, rows, pens: penOf, state, cursor, hearing }: Omit<Char
   useEffect(() => () => void (drawn && hearing.forget(drawn)), [drawn]);
   const curves = drawn?.curves.value ?? null;
   const overlays = useMemo(() => curves?.map(({ job, buckets: of }) => ({ name: job, pen: penOf.get(job) ?? { color: 0, dash: 0 }, buckets: of })) ?? null, [curves, penOf]);
+  const noted = notes.of.value;
+  const marks = useMemo(() => marksOn(curves ?? [], noted), [curves, noted]);
   const problem = drawn?.problem.value;
   return (
     <>
@@ -227,6 +233,7 @@ function Curves({ metric, rows, pens: penOf, state, cursor, hearing }: Omit<Char
         title={metric.name}
         look={state}
         curves={overlays}
+        notes={marks}
         window={from !== null && to !== null ? [from, to] : null}
         cursor={cursor}
         onWidth={(pixels) => (width.value = pixels)}

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
 import { t } from "../../i18n/i18n";
 import { DASHES } from "../../lib/chart/color";
 import { pens, type Pen } from "../../lib/jobs/compare";
+import { marksOn } from "../../lib/jobs/notes";
 import { formatCount } from "../../lib/text/format";
 import { jobHref } from "../../lib/url/url";
 import { HUES, type Hue, type LinePanel, type Workspace } from "../../lib/workspace/document";
@@ -68,7 +69,7 @@ function Lines({ store, workspace, panel, cursor, read }: Props & { read: Read[]
   const { x: axis = "step" } = workspace;
   const runs = useRuns(store, runsOf(workspace, panel, read));
   const hasFigures = useMemo(() => figuresIn(read).length > 0, [read]);
-  const drawn = useStore(() => new PanelCurves(), []);
+  const drawn = useStore(() => new PanelCurves(store.notes), []);
   const width = useSignal(0);
   const buckets = Math.min(MOST_BUCKETS, Math.max(50, Math.round((width.value * window.devicePixelRatio * BUCKETS_A_PIXEL) / 50) * 50));
   const rows = runs?.rows.value ?? null;
@@ -87,6 +88,8 @@ function Lines({ store, workspace, panel, cursor, read }: Props & { read: Read[]
 
   const curves = drawn?.curves.value ?? null;
   const overlays = useMemo(() => curves && overlaysOf(curves, jobs, read.map((one) => one.text), panel.colors), [curves, jobsKey, read, JSON.stringify(panel.colors)]);
+  const noted = store.notes.of.value;
+  const marks = useMemo(() => marksOn(curves ?? [], noted), [curves, noted]);
   const problem = runs?.problem.value ?? drawn?.problem.value;
   const { smooth: ofAll = 0 } = workspace;
   const look = useMemo(() => ({ axis, logScale: panel.scale === "log", logX: false, smooth: panel.smooth ?? ofAll, smoothing: "ema" as const, clip: false }), [axis, panel.scale, panel.smooth, ofAll]);
@@ -98,6 +101,7 @@ function Lines({ store, workspace, panel, cursor, read }: Props & { read: Read[]
         title={title}
         look={look}
         curves={overlays}
+        notes={marks}
         window={shown}
         cursor={cursor}
         onWidth={(pixels) => (width.value = pixels)}

@@ -2,6 +2,7 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { t, tn } from "../../i18n/i18n";
+import type { NoteMark } from "../../lib/jobs/notes";
 import { jobHref, type Axis, type ChartLook } from "../../lib/url/url";
 import { placeOf, valuesAt } from "../../lib/workspace/undercursor";
 import { formatX } from "../../plot/axes";
@@ -10,6 +11,7 @@ import { useOverlay } from "../../plot/useoverlay";
 import type { Undrawn } from "../../state/workspace/curves";
 import { useAwaited } from "../../ui/lazy";
 import { Swatch } from "../../ui/swatch";
+import { NoteMarks } from "../job/chart/notemarks";
 
 /** Where the cursor stands, and in which panel. */
 export interface Cursor {
@@ -21,6 +23,7 @@ interface Props {
   title: string;
   look: ChartLook & { axis: Axis };
   curves: readonly OverlayCurve[] | null;
+  notes: readonly NoteMark[];
   window: [number, number] | null;
   cursor: Signal<Cursor>;
   onZoom(from: number, to: number): void;
@@ -29,10 +32,11 @@ interface Props {
   onWidth(pixels: number): void;
 }
 
-export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onReset, onPick, onWidth }: Props) {
+export function CurvesPlot({ title, look, curves, notes, window, cursor, onZoom, onReset, onPick, onWidth }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const chosen = useSignal<string | null>(null);
   const own = useRef({}).current;
+  const scales = useSignal(0);
   const plot = useOverlay(host, {
     look,
     curves,
@@ -47,6 +51,7 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
       onPick,
       onZoom,
       onReset,
+      onLayout: () => scales.value++,
     },
   });
   useAwaited(curves !== null);
@@ -74,6 +79,7 @@ export function CurvesPlot({ title, look, curves, window, cursor, onZoom, onRese
   return (
     <div class="curves">
       <div ref={host} class="canvas" role="application" tabIndex={0} aria-label={said} onKeyDown={onKeyDown} />
+      <NoteMarks notes={notes} plot={plot} scales={scales} />
       <Tooltip curves={curves ?? []} axis={look.axis} cursor={cursor} own={own} chosen={chosen} host={host} />
     </div>
   );

@@ -1,7 +1,7 @@
 // Several jobs' documents, what differs between them, and one metric's curve of each.
 import { computed, signal } from "@preact/signals";
-import { asProblem, isAbort, jobPath, type Problem } from "../../api/client";
-import type { JobRow, Note, NotesReply } from "../../api/types";
+import { asProblem, isAbort, type Problem } from "../../api/client";
+import type { JobRow } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
 import type { Buckets } from "../../lib/chart/buckets";
 import { STEPS, type XMap } from "../../lib/chart/xmap";
@@ -11,6 +11,7 @@ import { onLive, setWant } from "../../live/client";
 import { freshSeq } from "../core/info";
 import { Store } from "../core/store";
 import { AxisMaps, JobChart, NO_TROUBLE } from "./jobchart";
+import { JobNotes } from "./jobnotes";
 import { every, Soon } from "../../lib/flow/poll";
 
 export interface CompareSpec {
@@ -35,9 +36,6 @@ const ROWS_MS = 1000;
 /** Curves that grow are drawn so many times a second at most, and less often where a frame of them costs more. */
 const DRAW_MS = 80;
 const LOOK_MS = 30_000;
-/** Of so many jobs a picture has the notes, too. */
-const MOST_NOTED = 20;
-const MOST_NOTES = 1000;
 
 interface Page {
   jobs: JobRow[];
@@ -51,8 +49,7 @@ export class CompareStore extends Store {
   /** Names of which there is no job. */
   readonly missing = signal<string[]>([]);
   readonly curves = signal<CompareCurve[] | null>(null);
-  readonly notes = signal<ReadonlyMap<string, readonly Note[]>>(new Map());
-  private noted = new Set<string>();
+  readonly notes = new JobNotes();
   /** Why jobs are not on the axis that is chosen, a text a job. */
   readonly leftOut = signal<string[]>([]);
   /** Settings that differ, and on request those that do not. */
@@ -72,6 +69,7 @@ export class CompareStore extends Store {
     super();
     this.whenStopped(
       () => this.drawing.abort(),
+      this.notes,
       this.newRows,
       this.publish,
       this.reload,
@@ -97,7 +95,7 @@ export class CompareStore extends Store {
   }
 
   retry(): void {
-    this.noted.clear();
+    this.notes.forget();
     void this.loadRows().then((isThere) => (isThere ? this.loadCurves() : undefined));
     void this.loadComparison(this.isAll);
   }
@@ -169,16 +167,7 @@ export class CompareStore extends Store {
     this.leftOut.value = isWork(spec.axis) ? problems.flatMap((one) => (one?.status === NO_TROUBLE ? [one.detail] : [])) : [];
     this.troubles.curves.value = problems.find((one) => one !== null && one.status !== NO_TROUBLE) ?? null;
     this.show();
-    for (const { job } of this.charts.slice(0, MOST_NOTED)) void this.loadNotes(job);
-  }
-
-  /** Once a job, and again if they did not come: without them its curve is still there to see. */
-  private async loadNotes(job: string): Promise<void> {
-    if (this.noted.has(job)) return;
-    this.noted.add(job);
-    const reply = await this.get<NotesReply>(jobPath(job, "/notes"), { limit: MOST_NOTES }, () => undefined);
-    if (!reply) this.noted.delete(job);
-    if (reply && (reply.notes.length > 0 || this.notes.peek().has(job))) this.notes.value = new Map(this.notes.peek()).set(job, reply.notes);
+    this.notes.load(this.charts.map(({ job }) => job));
   }
 
   private async loadCurve(chart: JobChart, row: JobRow | undefined, spec: CompareSpec, signal: AbortSignal): Promise<Problem | null> {

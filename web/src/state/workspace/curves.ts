@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { asProblem, getJson, isAbort, jobPath, type Problem } from "../../api/client";
 import type { JobRow, SeriesInfo, StreamInfo } from "../../api/types";
 import type { Buckets } from "../../lib/chart/buckets";
+import { STEPS, type XMap } from "../../lib/chart/xmap";
 import { Soon } from "../../lib/flow/poll";
 import { metricFor } from "../../lib/jobs/compare";
 import { toNumber } from "../../lib/text/number";
@@ -12,6 +13,7 @@ import type { Each } from "../../lib/workspace/document";
 import { metricsOf, type Node } from "../../lib/workspace/expression";
 import { expand } from "../../lib/workspace/names";
 import { AxisMaps, JobChart, NO_TROUBLE, type Window } from "../chart/jobchart";
+import type { JobNotes } from "../chart/jobnotes";
 import { DRAWN } from "../chart/points";
 import { Store } from "../core/store";
 import { compareNatural } from "../../lib/text/natural";
@@ -34,6 +36,7 @@ export interface PanelCurve {
   /** The metric of a *, the stream; "": neither. */
   part: string;
   buckets: Buckets;
+  map: XMap;
 }
 
 /** One curve to be drawn: what is evaluated, over which series. */
@@ -64,12 +67,13 @@ export class PanelCurves extends Store {
   private readonly publish = new Soon(DRAW_MS, () => this.show());
   private spec: CurvesSpec | null = null;
 
-  constructor() {
+  constructor(private readonly notes: JobNotes) {
     super();
     this.whenStopped(() => this.drawing.abort(), this.publish, () => this.charts.forEach((chart) => chart.stop()));
   }
 
   retry(): void {
+    this.notes.forget();
     if (this.spec) void this.draw(this.spec);
   }
 
@@ -89,6 +93,7 @@ export class PanelCurves extends Store {
       this.undrawn.value = [...without].map(([job, why]) => ({ job, why }));
       this.problem.value = problems.find((one) => one !== null) ?? null;
       this.show();
+      this.notes.load([...new Set(this.curves.peek()?.map(({ job }) => job))]);
     } catch (error) {
       if (!isAbort(error) && !abort.aborted) this.problem.value = asProblem(error);
     }
@@ -154,14 +159,17 @@ export class PanelCurves extends Store {
   private show(): void {
     this.publish.stop(); // what was to be shown is
     this.curves.value = this.wanted.flatMap((want) => {
+      let map: XMap = STEPS;
       const buckets = evaluateCurve(want.node, {
         curve: (name) => {
           const chart = this.charts.get(keyOf(want, name));
-          return chart?.isShown ? chart.store.buckets : null;
+          if (!chart?.isShown) return null;
+          map = chart.store.map ?? map;
+          return chart.store.buckets;
         },
         figure: (key) => figureOf(want.row, key),
       });
-      return buckets && buckets.x.length > 0 ? [{ job: want.row.TrainingJobName, expression: want.expression, part: want.part, buckets }] : [];
+      return buckets && buckets.x.length > 0 ? [{ job: want.row.TrainingJobName, expression: want.expression, part: want.part, buckets, map }] : [];
     });
   }
 }

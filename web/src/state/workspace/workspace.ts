@@ -4,6 +4,7 @@ import { asProblem, send, type Problem } from "../../api/client";
 import { Soon } from "../../lib/flow/poll";
 import { isPacked, packHash, unpackHash } from "../../lib/workspace/address";
 import { DocumentError, readWorkspace, type Workspace } from "../../lib/workspace/document";
+import { JobNotes } from "../chart/jobnotes";
 import { Store } from "../core/store";
 import { Hearing } from "./hearing";
 import { SharedRuns } from "./runs";
@@ -48,6 +49,7 @@ export class WorkspaceStore extends Store {
   private hash = "";
   private readonly address = new Soon(ADDRESS_MS, () => void this.writeAddress());
   readonly hearing = new Hearing();
+  readonly notes = new JobNotes();
 
   constructor() {
     super();
@@ -55,7 +57,7 @@ export class WorkspaceStore extends Store {
       if (location.hash !== this.hash && isPacked(location.hash)) void this.readHash();
     };
     window.addEventListener("hashchange", onHash);
-    this.whenStopped(this.address, this.hearing, () => window.removeEventListener("hashchange", onHash));
+    this.whenStopped(this.address, this.hearing, this.notes, () => window.removeEventListener("hashchange", onHash));
   }
 
   // ---- where it comes from ----
