@@ -266,6 +266,7 @@ test("a checkpoint is denied, another one is added, and both are taken back, by 
   const table = page.locator(".report table", { has: page.getByText("said of it") });
   const row = (step) => table.getByRole("row").filter({ has: page.getByRole("rowheader", { name: String(step), exact: true }) });
   const dialog = page.locator("dialog[open]");
+  await row(80).getByText("/ckpt/80").waitFor();
   await row(80).getByRole("button", { name: "Set right by hand…" }).focus();
   await page.keyboard.press("Enter");
   await dialog.getByRole("textbox", { name: "Why" }).focus();
@@ -274,7 +275,8 @@ test("a checkpoint is denied, another one is added, and both are taken back, by 
   await isClosed(page);
   await row(80).getByText("work cannot go on from it").waitFor();
   const { "1:80": denied } = (await byHand(server)).checkpoints;
-  assert.deepEqual([denied.usable, denied.why], [false, "the file is cut off"]);
+  assert.deepEqual([denied.usable, denied.why, denied.path], [false, "the file is cut off", undefined], "the line's path is not set by hand with it");
+  await row(80).getByText("/ckpt/80").waitFor();
 
   allow(/422/);
   await page.getByRole("button", { name: "Add a checkpoint…" }).focus();

@@ -9,7 +9,7 @@ from smserver import PATIENCE_S, ROOT, wait_until
 from test_auth import make_token
 from test_carry import export, take
 from test_continuity import Log, send
-from test_life import MINUTE_MS, line
+from test_life import MINUTE_MS, T0, line
 
 BAD = {"usable": False, "why": "the file is cut off"}
 LIMIT = 1000
@@ -118,6 +118,36 @@ def test_one_that_no_line_tells_of_counts(server):
     assert len(checkpoints(server)["checkpoints"]) == 3 and checkpoints(server)["denied"] == []
 
 
+def test_the_path_is_the_one_that_its_line_names(server):
+    """Of each stream's lines, stored in whichever order; what is denied has one, too, and a line that names none gives none."""
+    send(server, broken_off().save(165))
+    server.send("j", [line(T0 + 500 * MINUTE_MS, "step: 400 | loss: 2.5"), line(T0 + 501 * MINUTE_MS, "Saving model checkpoint to out/checkpoint-400"),
+        line(T0 + 502 * MINUTE_MS, "saved checkpoint at step 410")], stream="algo-2")
+    wait_until(lambda: len(checkpoints(server)["checkpoints"]) == 5, what="those of both streams")
+    set_right(server, BAD)
+    def paths():
+        return {name: {row["step"]: row.get("path") for row in rows} for name, rows in checkpoints(server).items()}
+    named = {"checkpoints": {410: None, 400: "out/checkpoint-400", 165: "/ckpt/step-165", 45: "/ckpt/step-45"}, "denied": {85: "/ckpt/step-85"}}
+    assert paths() == named
+    assert "path" not in checkpoints(server)["checkpoints"][0]
+    server.restart()
+    assert paths() == named
+
+
+def test_lines_of_the_newest_hundred_are_read(server):
+    log = Saved()
+    for step in range(10, 1040, 10):
+        log.train(step, step, every=10).save(step)
+        log.at_ms -= 10 * MINUTE_MS
+    server.send("j", log.lines)
+    rows = wait_until(lambda: len(found := checkpoints_of(server, 1000)["checkpoints"]) == 103 and found, what="the checkpoints")
+    assert [row["step"] for row in rows if "path" not in row] == [30, 20, 10]
+    assert all(row["path"] == f"/ckpt/step-{row['step']}" for row in rows[:100])
+    moved = {"path": "/moved/20", "why": "moved"}
+    set_right(server, moved, "1:20")
+    assert {row["step"]: row.get("path") for row in checkpoints_of(server, 1000)["checkpoints"][100:]} == {30: None, 20: "/moved/20", 10: None}
+
+
 def test_another_path_and_another_time(server):
     send(server, broken_off())
     newest = checkpoints(server)["checkpoints"][0]
@@ -126,7 +156,8 @@ def test_another_path_and_another_time(server):
     assert server.get("/api/v1/jobs/j/restart").body["checkpoint"]["text"].endswith("saved checkpoint to /ckpt/step-85 at step 85")
     set_right(server, {"ts_ms": newest["ts_ms"] - 3600_000, "why": "its clock was wrong"})
     moved = checkpoints(server)["checkpoints"]
-    assert brief(moved) == [(1, 45), (1, 85)] and moved[1]["worked_out"]["ts_ms"] == newest["ts_ms"] and "path" not in moved[1]
+    assert brief(moved) == [(1, 45), (1, 85)] and moved[1]["worked_out"]["ts_ms"] == newest["ts_ms"]
+    assert moved[1]["path"] == "/ckpt/step-85", "what is by hand replaced the whole: its path is the line's again"
 
 
 def test_an_incident_names_one_that_can_be_used(server):
@@ -203,7 +234,8 @@ def test_many_that_are_set_are_each_what_it_is(server):
     assert [row["step"] for row in body["denied"]] == sorted([*range(10, 610, 30), 595], reverse=True)
     assert [row["step"] for row in checkpoints_of(server, 7)["checkpoints"]] == usable[:7]
     for row in body["checkpoints"]:
-        assert row.get("path") == (f"/moved/{row['step']}" if row["step"] % 30 == 20 else None), row
+        told_path = None if row["step"] % 10 == 5 else f"/ckpt/step-{row['step']}"
+        assert row.get("path") == (f"/moved/{row['step']}" if row["step"] % 30 == 20 else told_path), row
         assert (row.get("from") == "by_hand", "worked_out" in row and row["worked_out"] is None) == (row["step"] % 30 != 0, row["step"] % 10 == 5), row
 
 

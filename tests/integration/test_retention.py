@@ -107,6 +107,22 @@ def test_what_the_configuration_states_is_there_again_after_a_start_and_told(mak
     assert server.get("/api/v1/audit?limit=1").body["entries"][0]["before"] == {"log_bytes": str(3 << 30)}
 
 
+def test_a_checkpoint_outlives_the_line_that_named_its_path(make_server):
+    server = make_server("--seal-age", "100ms", "--log-bytes", "0")
+    server.send("saved", ["step: 80 | loss: 2.5", "saved checkpoint to /ckpt/step-80 at step 80"])
+    end_job(server, "saved", 30)
+    def listed():
+        return server.get("/api/v1/jobs/saved/checkpoints").body["checkpoints"]
+    row, = wait_until(listed, what="the checkpoint")
+    wait_until_sealed(server, ["saved"])
+    assert listed() == [row] and row["path"] == "/ckpt/step-80"
+    assert server.patch("/api/v1/jobs/saved", json={"retention": {"max_age_days": 20}}).status == 200
+    wait_until(lambda: first_line(server, "saved").status == 410, what="its text to go")
+    assert listed() == [{key: value for key, value in row.items() if key != "path"}]
+    newest = server.get("/api/v1/jobs/saved/restart").body["checkpoint"]
+    assert (newest["step"], newest["path"], newest["text"]) == (80, None, None)
+
+
 def test_a_pin_keeps_and_without_it_the_text_goes(filled):
     assert filled.put("/api/v1/retention", json={"log_bytes": 1}).status == 200
     wait_until(lambda: first_line(filled, "new").status == 410, what="all that may go to be gone")

@@ -355,6 +355,8 @@ def test_a_checkpoint_has_the_place_that_its_line_says(server, line, step, path)
     server.send("placed", ["step: 1 | loss: 2.5", line])
     found = wait_until(lambda: ask(server, "placed").body["checkpoint"], what="the checkpoint")
     assert (found["step"], found["path"]) == (step, path)
+    row, = server.get("/api/v1/jobs/placed/checkpoints").body["checkpoints"]
+    assert (row["step"], row.get("path")) == (step, path)
 
 
 def test_jobs_that_go_on_with_each_other(server):

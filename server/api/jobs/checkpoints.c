@@ -12,42 +12,69 @@
 #include "state/streams/job_view.h"
 #include "store/jobs.h"
 
-enum { LIMIT_DEFAULT = 100, LIMIT_MAX = 10000 };
+enum {
+	LIMIT_DEFAULT = 100,
+	LIMIT_MAX = 10000,
+	LINES_MAX = 100 /* of a list: each is read, and a block unpacked for it */
+};
 
-static void write_all(struct json_writer *w, const char *name, const struct checkpoint_row *rows, size_t count)
+/* Nothing of its line stays in RAM, however many are asked for. */
+static enum status write_path(struct json_writer *w, const struct api *api, struct store_reader *reader,
+	const struct job_row *job, const struct checkpoint_row *row, bool has_line, struct error *err)
+{
+	AUTO(arena) own = arena_new();
+	struct span text = SPAN("");
+
+	if (!own)
+		return error_no_memory(err);
+	if (has_line && !row->path.len)
+		TRY(checkpoint_read_text(api->options.pipeline, reader, own, job->name, row, &text, err));
+	struct span path = checkpoint_path(row, text);
+	if (path.len)
+		json_put_span(w, "path", path);
+	return OK;
+}
+
+struct list {
+	struct checkpoint_row *rows; /* the newest first */
+	size_t count;
+};
+
+static enum status write_all(struct json_writer *w, const char *name, const struct api *api,
+	struct store_reader *reader, const struct job_row *job, const struct list *list, struct error *err)
 {
 	json_key(w, name);
 	json_array(w);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < list->count; i++) {
 		json_object(w);
-		json_put_i64(w, "step", rows[i].step);
-		checkpoint_write_place(w, &rows[i]);
-		if (rows[i].path.len)
-			json_put_span(w, "path", rows[i].path);
+		json_put_i64(w, "step", list->rows[i].step);
+		checkpoint_write_place(w, &list->rows[i]);
+		TRY(write_path(w, api, reader, job, &list->rows[i], i < LINES_MAX, err));
 		json_object_end(w);
 	}
 	json_array_end(w);
+	return OK;
 }
 
 enum status api_job_checkpoints(void *context, void *worker, const struct http_request *request,
 	struct http_response *response, struct error *err)
 {
 	struct store_reader *reader = ((struct api_worker *)worker)->reader;
+	const struct api *api = context;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
-	struct checkpoint_row *rows, *denied;
-	size_t limit, count, denied_count;
+	struct list usable, denied;
 	struct job_row job;
+	size_t limit;
 
-	(void)context;
 	TRY(api_arena(&arena, err));
 	TRY(api_limit(request, LIMIT_DEFAULT, LIMIT_MAX, &limit, err));
 	TRY(store_read_job(reader, arena, http_request_segment(request, 0), &job, err));
-	TRY(checkpoints_read(reader, arena, job.job_id, INT64_MAX, limit, &rows, &count, err));
-	TRY(checkpoints_read_denied(reader, arena, job.job_id, &denied, &denied_count, err));
+	TRY(checkpoints_read(reader, arena, job.job_id, INT64_MAX, limit, &usable.rows, &usable.count, err));
+	TRY(checkpoints_read_denied(reader, arena, job.job_id, &denied.rows, &denied.count, err));
 	json_object(&w);
-	write_all(&w, "checkpoints", rows, count);
-	write_all(&w, "denied", denied, denied_count);
+	TRY(write_all(&w, "checkpoints", api, reader, &job, &usable, err));
+	TRY(write_all(&w, "denied", api, reader, &job, &denied, err));
 	json_object_end(&w);
 	return buf_status(&response->body, err);
 }

@@ -7,7 +7,6 @@
 #include "read/charts/continuity_read.h"
 #include "read/checkpoint_place.h"
 #include "read/checkpoints.h"
-#include "read/logs/lines.h"
 #include "read/node_ledger.h"
 #include "state/execute.h"
 #include "store/run.h"
@@ -15,13 +14,11 @@
 #include "store/transitions.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
 	VERSION = 1,
 	HOSTS_MAX = 4096,
 	WHY_MAX_BYTES = 700,
-	LINE_MAX_BYTES = 64 * 1024,
 	CHECKPOINTS_MAX = 10000,
 	DOCUMENT_MAX_BYTES = 16 << 20, /* settings may stand in it twice */
 	MESSAGE_DOCUMENT_MAX_BYTES = 128 * 1024, /* as in the message of a job's state */
@@ -211,53 +208,7 @@ enum status restart_read(struct restart *r, struct error *err)
 	return count_failures(r, err);
 }
 
-/* ---- the checkpoint's place ---- */
-
-static bool is_path(struct span word)
-{
-	static const char *const starts[] = {"/", "./", "../", "~/"};
-
-	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-		if (word.len > 1 && span_starts_with(word, span_from(starts[i])))
-			return true;
-	return span_find(word, SPAN("://")) > 0;
-}
-
-/* "Saving model checkpoint to out/checkpoint-5": what is relative is one behind such a word alone. */
-static bool is_relative_path(struct span before, struct span word)
-{
-	static const char *const words[] = {"to", "checkpoint", "in", "at"};
-
-	if (span_find_char(word, '/') <= 0 || word.ptr[word.len - 1] == '/')
-		return false;
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (span_equal(before, span_from(words[i])))
-			return (word.ptr[0] < '0' || word.ptr[0] > '9'); /* "at 10/100" */
-	return false;
-}
-
-/* "saved checkpoint to /ckpt/step-80 at step 80": the first word that is one of a file system or a store. */
-static struct span path_in(struct span text)
-{
-	static const char between[] = " \t'\"()[]<>,;=";
-	struct span before = SPAN("");
-
-	while (text.len) {
-		size_t len = 0;
-		while (len < text.len && !memchr(between, text.ptr[len], sizeof between - 1))
-			len++;
-		struct span word = {text.ptr, len};
-		while (word.len && (word.ptr[word.len - 1] == '.' || word.ptr[word.len - 1] == ':'))
-			word.len--;
-		if (is_path(word) || is_relative_path(before, word))
-			return word;
-		if (word.len)
-			before = word;
-		len += len < text.len;
-		text = (struct span){text.ptr + len, text.len - len};
-	}
-	return SPAN("");
-}
+/* ---- the checkpoint ---- */
 
 static void put_or_null(struct json_writer *w, const char *key, struct span text)
 {
@@ -268,32 +219,25 @@ static void put_or_null(struct json_writer *w, const char *key, struct span text
 		json_null(w);
 }
 
-static void write_checkpoint(const struct restart *r, struct json_writer *w)
+static enum status write_checkpoint(const struct restart *r, struct json_writer *w, struct error *err)
 {
 	const struct checkpoint_row *row = &r->checkpoint;
-	struct line_view *lines;
-	struct span text = SPAN("");
-	size_t count = 0;
-	uint64_t total;
+	struct span text;
 
 	json_key(w, "checkpoint");
 	if (row->step < 0) {
 		json_null(w);
-		return;
+		return OK;
 	}
-	/* Its text may have been deleted: the step stays. */
-	if (!row->is_added &&
-		lines_read(r->pipeline, r->reader, r->arena, r->checkpoint_job, row->stream, row->line, 1,
-			LINE_MAX_BYTES, &lines, &count, &total, NULL) == OK &&
-		count)
-		text = lines[0].text;
+	TRY(checkpoint_read_text(r->pipeline, r->reader, r->arena, r->checkpoint_job, row, &text, err));
 	json_object(w);
 	json_put_span(w, "job", r->checkpoint_job);
 	json_put_i64(w, "step", row->step);
 	checkpoint_write_place(w, row);
-	put_or_null(w, "path", row->path.len ? row->path : path_in(text));
+	put_or_null(w, "path", checkpoint_path(row, text));
 	put_or_null(w, "text", text);
 	json_object_end(w);
+	return OK;
 }
 
 /* The newest one of the run, where somebody says that nothing can go on from it, or a restart has taken it back. */
@@ -450,7 +394,7 @@ enum status restart_write(const struct restart *r, size_t document_max_bytes, st
 	AUTO_DONE(buf) document = BUF_INIT(DOCUMENT_MAX_BYTES);
 
 	write_state(r, w);
-	write_checkpoint(r, w);
+	TRY(write_checkpoint(r, w, err));
 	write_passed_over(r, w);
 	TRY(write_hosts(r, w, err));
 	TRY(settle_document(r->view.row.document, &document, err));

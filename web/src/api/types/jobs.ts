@@ -155,6 +155,7 @@ export interface Checkpoint {
   /** Of one of which somebody set something right. */
   from?: "by_hand";
   usable?: boolean;
+  /** As its line names it, or somebody set it by hand. */
   path?: string;
   set_why?: string;
   set_by?: string;

@@ -36,7 +36,7 @@ function valueOf(fields: Fields, isAdded: boolean, isUsable: boolean): object {
 
 /** of null: one that no line tells of. */
 function Form({ of, put, problem, onClose }: { of: Checkpoint | null; put: (place: string, value: object) => void; problem: Problem | null; onClose: () => void }) {
-  const fields = useSignal<Fields>({ attempt: "1", step: "", time: "", path: of?.path ?? "", why: of?.set_why ?? "" });
+  const fields = useSignal<Fields>({ attempt: "1", step: "", time: "", path: "", why: "" });
   const isUsable = useSignal(of === null);
   const field = (name: keyof Fields, label: string, more: object = {}) => (
     <label>
@@ -63,7 +63,7 @@ function Form({ of, put, problem, onClose }: { of: Checkpoint | null; put: (plac
             <input name="usable" type="checkbox" checked={isUsable.value} onChange={(event) => (isUsable.value = event.currentTarget.checked)} /> {t("work can go on from it")}
           </label>
         )}
-        {field("path", t("path"), { maxLength: 1024 })}
+        {field("path", t("path"), { maxLength: 1024, placeholder: of?.path })}
         {field("why", t("Why"), { required: true, maxLength: 500 })}
         <p class="error" role="alert">
           {problem?.message}
