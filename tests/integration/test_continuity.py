@@ -56,7 +56,7 @@ def ask(server, log, job="j", restarts=1):
 
 
 def spreads(before, after, first):
-    """The definition of docs/goodput.md, on its own."""
+    """The definition of docs/continuity.md, on its own."""
     shared = sorted(set(before) & set(after))[:50]
     earlier = [before[step] for step in sorted(before) if step < first][-50:]
     window = earlier + [before[step] for step in sorted(before) if step >= first][:50]

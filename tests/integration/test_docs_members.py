@@ -18,7 +18,7 @@ WIDE = {"HyperParameters": {"hidden_size": "12288", "num_layers": "96", "num_att
 # whose keys are names of metrics, of settings, of signatures …
 OF_NAMES = {"scores", "details", "document", "faults", "utilisation", "n", "figures", "metrics"}
 PAGES = {
-    "/continuity": "goodput", "/tokens": "goodput", "/schedule": "schedule", "/evaluations": "evaluations", "/anatomy": "anatomy", "/s3": "s3", "/fit": "fit",
+    "/continuity": "continuity", "/tokens": "tokens", "/schedule": "schedule", "/evaluations": "evaluations", "/anatomy": "anatomy", "/s3": "s3", "/fit": "fit",
     "/notes?deleted=true": "notes", "/nodes": "nodes", "/restart": "restarts"}
 
 

@@ -81,7 +81,7 @@ class Own:
 
 
 def spreads(before, after, first):
-    """docs/goodput.md, "Did a restart go on from where it was?" """
+    """docs/continuity.md, "did a restart go on from where it was?" """
     shared = sorted(before.keys() & after.keys())[:50]
     window = [before[step] for step in sorted(before) if step < first][-50:] + [before[step] for step in sorted(before) if step >= first][:50]
     changes = [later - earlier for earlier, later in zip(window, window[1:])]
