@@ -64,8 +64,8 @@ def test_a_window_is_of_requests(server, came_ms):
 
 def test_what_came_after_a_window_is_looked_at_behind_it(make_server):
     """A search that runs out of time has had the window's lines first."""
-    server, day_ms, now_ms = make_server("--seal-age", "100ms", "--search-ms", "1"), 86_400_000, int(time.time() * 1000)
-    sizes = {9: 100, 0: 60_000}
+    server, day_ms, now_ms = make_server("--seal-age", "100ms", "--search-ms", "20"), 86_400_000, int(time.time() * 1000)
+    sizes = {9: 100, 0: 240_000}
     for age_days, count in sizes.items():
         server.post(f"/api/v1/logs?job=j&stream={age_days}", json=[{"line": f"download: s3://corpus/{n} to x", "ts": now_ms - age_days * day_ms + n} for n in range(count)])
     wait_until(lambda: server.sql("SELECT sum(line_count) FROM blocks") == [(sum(sizes.values()),)], what="the lines to be sealed")

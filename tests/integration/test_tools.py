@@ -56,9 +56,9 @@ def test_a_good_database_has_no_problems_beside_a_server_and_without(filled):
     assert run(filled, "check", "--quick").endswith(": 0 problems\n")
 
 
-@pytest.mark.parametrize("table, blob, part, says", [("blocks", "data", 0, "block of job 'gpt', stream 1, at 0"),
+@pytest.mark.parametrize("table, blob, part, says", [("blocks", "data", 0, "block of job 'gpt', stream 'algo-1', at 0"),
     ("chunks", "data", 0, "chunk of job 'gpt', series"), ("pyramid_rows", "data", 0, "pyramid of job 'gpt'"),
-    ("log_filters", "filter", 0.5, "block of job 'gpt', stream 1, at 0: has a search filter that is not of its text")])
+    ("log_filters", "filter", 0.5, "block of job 'gpt', stream 'algo-1', at 0: has a search filter that is not of its text")])
 def test_a_flipped_byte_is_found_and_named(filled, table, blob, part, says):
     wait_until_sealed(filled, 6000)
 
