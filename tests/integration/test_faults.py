@@ -361,7 +361,8 @@ def test_a_copy_that_cannot_be_synced_leaves_the_older_one_whole(faulty, tmp_pat
     faulty.start().send("j", "a line")
     if not is_running:
         faulty.stop()
-    for number in itertools.count(1):
+    # a server syncs its own log between these, which may take the numbers of all of the copy's: then once more
+    for number in itertools.chain.from_iterable(itertools.repeat(range(1, 12), 6)):
         command(faulty, "backup", str(copy))
         subprocess.run([sys.executable, "-c", WRITES_AND_DIES, copy], check=True)
         faulty.disk.arm(number, (SYNC,), action=FILL, code=SQLITE_IOERR_FSYNC)
@@ -369,9 +370,9 @@ def test_a_copy_that_cannot_be_synced_leaves_the_older_one_whole(faulty, tmp_pat
         has_failed = faulty.disk.get("failed") > 0
         faulty.disk.mend()
         assert code == 0 or has_failed, said
-        if not has_failed:
+        if not has_failed and kept:
             break
         if code:  # else it was the server's own, of its log
             kept += is_older(copy)
             assert is_older(copy) or "copies'" in said, said  # only where it had its name already, which was not synced
-    assert kept >= 1 and number > 2
+    assert kept >= 1 and not has_failed
