@@ -285,16 +285,21 @@ bool kernel_line_is_headed(struct span text, struct span said, struct span *host
 	return false;
 }
 
-/* Who hands on what kernels say: they do nothing else. */
+static bool is_among(struct span program, const struct span *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_equal(program, names[i]))
+			return true;
+	return false;
+}
+
+/* Who hands on what kernels say, and does nothing else. */
 static bool is_kernels_relay(struct span program)
 {
 	static const struct span names[] = {SPAN("journal"), SPAN("systemd-journald"), SPAN("klogd"), SPAN("rsyslogd"),
 		SPAN("syslog-ng"), SPAN("nvidia-persistenced")};
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (span_equal(program, names[i]))
-			return true;
-	return false;
+	return is_among(program, names, sizeof names / sizeof *names);
 }
 
 /* Who hands on all kinds of lines. */
@@ -303,10 +308,7 @@ static bool is_any_relay(struct span program)
 	static const struct span names[] = {SPAN("dmesg"), SPAN("kmsg"), SPAN("npd"), SPAN("docker"), SPAN("dockerd"),
 		SPAN("containerd"), SPAN("systemd-journal")};
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (span_equal(program, names[i]))
-			return true;
-	return false;
+	return is_among(program, names, sizeof names / sizeof *names);
 }
 
 /* Of those that hand on all, the uptime in front of it says that it is a kernel's. */
@@ -315,9 +317,8 @@ static bool is_relay(struct span program, struct span said)
 	return is_kernels_relay(program) || (is_any_relay(program) && take_uptime(&said));
 }
 
-/* "Nov 30 01:10:00 gpu07 journal: ", "<4>1 2026-11-30T01:10:00Z gpu07 rag-bot 22 - - ": a syslog's header of any program, in front of a
- * kernel's words. */
-static bool take_program_header(struct span *text, struct span *host, struct span *program)
+/* "Nov 30 01:10:00 gpu07 journal: ", "<4>1 2026-11-30T01:10:00Z gpu07 rag-bot 22 - - ": a syslog's header of any program. */
+static bool take_program_header(struct span *text, struct span *host, struct span *program, bool *has_process)
 {
 	bool is_5424 = false;
 	struct span rest = *text;
@@ -326,45 +327,43 @@ static bool take_program_header(struct span *text, struct span *host, struct spa
 	if (!take_stamp(&rest) || !take_host(&rest, host))
 		return false;
 	*program = span_of(rest.ptr, count_name(rest));
+	*has_process = is_5424 || char_at(rest, program->len) == '[';
 	if (syslog_take_program(&rest, program))
 		*text = rest;
 	else if (is_5424 && program->len)
 		(void)syslog_take_header(text);
 	else
 		return false;
-	return kernel_line_is(*text);
+	return true;
 }
 
 bool kernel_line_is_handed_on(struct span text, struct span *host)
 {
 	struct span program;
+	bool has_process;
 
-	return take_program_header(&text, host, &program) && kernel_line_names(*host) && is_relay(program, text);
+	return take_program_header(&text, host, &program, &has_process) && kernel_line_is(text) &&
+	       kernel_line_names(*host) && is_relay(program, text);
 }
 
 bool kernel_line_is_of_program(struct span text, struct span *host)
 {
 	struct span program;
+	bool has_process;
 
-	return take_program_header(&text, host, &program) && logger_level_length(*host) != host->len &&
-	       !span_equal(program, SPAN("kernel")) && !is_relay(program, text);
+	return take_program_header(&text, host, &program, &has_process) && kernel_line_is(text) &&
+	       logger_level_length(*host) != host->len && !span_equal(program, SPAN("kernel")) &&
+	       !is_relay(program, text);
 }
 
 bool kernel_line_is_talked_of(struct span text, struct span *host)
 {
-	bool is_5424 = false;
-	struct span rest = text, inner;
+	struct span program, inner;
+	bool has_process;
 
-	(void)syslog_take_priority(&rest, &is_5424);
-	if (!take_stamp(&rest) || !take_host(&rest, host))
-		return false;
-	struct span program = span_of(rest.ptr, count_name(rest));
-	bool is_process = is_5424 || char_at(rest, program.len) == '[';
-	if (!is_process || span_equal(program, SPAN("kernel")) || is_kernels_relay(program) || is_any_relay(program))
-		return false;
-	rest = is_5424 ? text : rest;
-	return (is_5424 ? syslog_take_header(&rest) : syslog_take_program(&rest, &program)) &&
-	       kernel_line_find(rest, kernel_line_has_header, &inner);
+	return take_program_header(&text, host, &program, &has_process) && has_process &&
+	       !span_equal(program, SPAN("kernel")) && !is_kernels_relay(program) && !is_any_relay(program) &&
+	       kernel_line_find(text, kernel_line_has_header, &inner);
 }
 
 bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host)

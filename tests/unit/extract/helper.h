@@ -2,6 +2,7 @@
 #pragma once
 
 #include "extract/extract.h"
+#include "extract/line/signature.h"
 #include "model/metrics/batch.h"
 #include "test.h"
 
@@ -65,6 +66,17 @@ static inline struct definition_set *read_shipped_presets(void)
 
 	CHECK(text);
 	CHECK_OK(definition_presets_new(&set, span_of(text, len), &err));
+	return set;
+}
+
+static inline struct signature_set *read_shipped_signatures(void)
+{
+	struct signature_set *set = NULL;
+	size_t len = 0;
+	AUTO_MEM char *text = read_whole("../../../server/data/signatures.json", &len);
+
+	CHECK(text);
+	CHECK_OK(signature_set_new(&set, span_of(text, len), &err));
 	return set;
 }
 

@@ -6,16 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static struct signature_set *real_set(void)
-{
-	size_t len = 0;
-	AUTO_MEM char *text = read_whole("../../../server/data/signatures.json", &len);
-	struct signature_set *set;
-
-	CHECK_OK(signature_set_new(&set, span_of(text, len), &err));
-	return set;
-}
-
 static const char *name_of(const struct signature_set *set, const char *line, bool is_system)
 {
 	AUTO(regex_scratch) scratch = regex_scratch_new();
@@ -30,7 +20,7 @@ static const char *name_of(const struct signature_set *set, const char *line, bo
 
 TEST(each_signature_requires_a_text_that_is_rare)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO(arena) arena = arena_new();
 
 	for (size_t i = 0; i < signature_count(set); i++) {
@@ -288,7 +278,7 @@ static const struct {
 
 TEST(each_real_message_has_its_signature)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 
 	for (size_t i = 0; i < sizeof real_messages / sizeof *real_messages; i++) {
 		const char *name = name_of(set, real_messages[i].line, false);
@@ -362,7 +352,7 @@ static const char *const chatter[] = {"Gradient overflow.  Skipping step, loss s
 
 TEST(chatter_has_no_signature)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 
 	for (size_t i = 0; i < sizeof chatter / sizeof *chatter; i++)
 		if (*name_of(set, chatter[i], false))
@@ -387,7 +377,7 @@ TEST(what_nvidia_smi_prints_begins_a_line)
 		"+ [[ $line == *\"GPU Recovery Action : Reset\"* ]]", "retry_on = GPU Recovery Action : Reset",
 		"Example: Remapping Failure Occurred : Yes", "If you see SRAM Threshold Exceeded : Yes, drain the node",
 		"grep '| Fail - GPU: 0' diag.out"};
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	const char *name;
 
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -407,7 +397,7 @@ TEST(kernel_messages_count_in_the_kernels_stream)
 		"kernel: pcieport 0000:00:01.0: PCIe Bus Error: severity=Uncorrected (Fatal)",
 		"kernel: watchdog: BUG: soft lockup - CPU#3 stuck for 22s!",
 		"kernel: blk_update_request: I/O error, dev sda, sector 1"};
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		CHECK(!*name_of(set, lines[i], false));
@@ -425,7 +415,7 @@ TEST(a_machine_check_is_fatal_if_its_status_says_uncorrected)
 	static const char *const corrected[] = {
 		"mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 9: 8c000040000800c0",
 		"mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 9: cc000040000800c2"};
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 
 	for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
 		CHECK_TEXT(name_of(set, fatal[i], true), "machine_check");
@@ -436,7 +426,7 @@ TEST(a_machine_check_is_fatal_if_its_status_says_uncorrected)
 
 TEST(a_kernels_line_counts_in_any_stream_if_it_is_one_for_certain)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 
 	CHECK_TEXT(name_of(set, "Nov 30 01:10:00 gpu07 kernel: [123.456] EDAC MC0: 1 UE on DIMM1", false),
 		"machine_check");
@@ -485,7 +475,7 @@ TEST(so_many_signatures_and_not_one_more)
 
 TEST(what_is_not_fatal_drains_nobody)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO(regex_scratch) scratch = regex_scratch_new();
 	struct signature_found found;
 
@@ -501,7 +491,7 @@ TEST(what_is_not_fatal_drains_nobody)
 
 TEST(sockets_are_a_warning_where_there_is_more)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	const struct signature *sockets = signature_at(set, signature_index(set, SPAN("nccl_socket")));
 
 	CHECK(sockets->severity == SEVERITY_INFO);
@@ -513,7 +503,7 @@ TEST(sockets_are_a_warning_where_there_is_more)
 
 TEST(a_line_names_the_machine_and_the_step)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO(regex_scratch) scratch = regex_scratch_new();
 	struct signature_found found;
 
@@ -614,7 +604,7 @@ static void count_signatures(const struct signature_set *set, struct span text, 
 TEST(real_logs_say_what_they_say_and_healthy_ones_nothing)
 {
 	const char *folder = getenv("SM_CORPUS") ? getenv("SM_CORPUS") : "../../../../shared/logs";
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	char path[4096];
 	size_t len;
 
@@ -657,7 +647,7 @@ TEST(what_a_line_names_beside_the_fault_is_its_host)
 		{"srun: error: nd-[2-3]: tasks 1-2: Segmentation fault", "nd-[2-3]"},
 		{"nd-2: Segmentation fault (core dumped)", ""},
 	};
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO(regex_scratch) scratch = regex_scratch_new();
 	struct signature_found found;
 

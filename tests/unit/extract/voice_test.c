@@ -265,16 +265,6 @@ static void tell(const struct buf *wrong)
 		test_fail(__FILE__, __LINE__, "%.*s", SPAN_ARGS(buf_span(wrong)));
 }
 
-static struct signature_set *real_set(void)
-{
-	size_t len = 0;
-	AUTO_MEM char *text = read_whole("../../../server/data/signatures.json", &len);
-	struct signature_set *set;
-
-	CHECK_OK(signature_set_new(&set, span_of(text, len), &err));
-	return set;
-}
-
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static struct span write_line(char line[LINE_BYTES], const char *form, const char *text)
@@ -318,7 +308,7 @@ static void check_true(const struct signature_set *set, const struct carrier *ca
 
 TEST(a_true_line_is_one_however_it_is_carried)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 
 	for (size_t i = 0; i < sizeof carriers / sizeof *carriers; i++)
@@ -330,7 +320,7 @@ TEST(a_true_line_is_one_however_it_is_carried)
 
 TEST(the_innermost_kernel_says_whose_it_is)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 	char form[LINE_BYTES];
 
@@ -361,7 +351,7 @@ static void check_quotation(const struct signature_set *set, const struct quotat
 
 TEST(who_quotes_a_line_is_charged_with_nothing)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 
 	for (size_t i = 0; i < sizeof quotations / sizeof *quotations; i++)
@@ -375,7 +365,7 @@ TEST(a_quotation_stays_one_however_it_is_carried)
 {
 	static const char *const carriers_of_any[] = {"[rank3]: %s", "3: %s", "2026-11-30T01:10:00.5Z stdout F %s",
 		"[pod/train-0/pytorch] %s", "monitor-1  | %s", "2026-11-30 01:10:00,123 INFO chat: %s"};
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 
 	for (size_t i = 0; i < sizeof quotations / sizeof *quotations; i++)
@@ -393,7 +383,7 @@ TEST(a_quotation_stays_one_however_it_is_carried)
 
 TEST(a_syslog_line_of_a_program_is_that_programs)
 {
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
 	char form[LINE_BYTES], text[LINE_BYTES];
@@ -421,7 +411,7 @@ TEST(a_row_of_a_table_is_dcgms_by_its_columns)
 	static const char *const others[] = {"| Fail - GPU: 0 | drain |",
 		"| row                       | Fail - GPU: 0 | drain |",
 		"see | PCIe                      | Fail - All                                     |"};
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
 	struct signature_found found;
@@ -457,7 +447,7 @@ TEST(a_line_of_a_library_accuses)
 		"nrt_execute status=1202 NRT_EXEC_HW_ERR_NC_UE",
 		"Failed to initialize NVML: Unable to determine the device handle for GPU 0000:3B:00.0: GPU is lost",
 		"RuntimeError('CUDA error: uncorrectable ECC error encountered\\nCUDA kernel errors')"};
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
 	char text[LINE_BYTES];
@@ -478,7 +468,7 @@ TEST(an_answer_of_a_check_ends_its_line)
 		"GPU Recovery Action                   : Reset means the GPU must be reset",
 		"Reset Required                        : Yes -> drain",
 		"Reset Required                        : Yes, so drain it"};
-	AUTO(signature_set) set = real_set();
+	AUTO(signature_set) set = read_shipped_signatures();
 	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20);
 	AUTO_DONE(buf) plain = BUF_INIT(LINE_BYTES);
 	struct signature_found found;
