@@ -10,7 +10,7 @@ import time
 from attack import LeftOut, attack
 from ends import SAYS_FULL
 from killing import check, command, fresh
-from power import Jobs, Lines, Points
+from power import make_senders
 from smserver import PATIENCE_S, Server, wait_until
 
 DISK_BYTES, SPARE_BYTES, MOST_LEFT_BYTES = 48 << 20, 24 << 20, 1 << 20
@@ -119,7 +119,7 @@ def a_small_disk(fight):
     while fight.goes_on(4) or not was_refused(server, counts) and fight.tried < MOST_LIVES:
         if not senders or server.free_bytes() < SPARE_BYTES:
             fresh(server)
-            senders = [Lines(server, fight.chance, "s0"), Lines(server, fight.chance, "s1"), Points(server, fight.chance, "points"), Jobs(server, fight.chance, "job")]
+            senders = make_senders(server, fight.chance)
         if not server.process:
             server.start("127.0.0.1:0", *OPTIONS)
         live_on_a_full_disk(fight, server, senders, counts)

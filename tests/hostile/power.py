@@ -135,6 +135,11 @@ class Jobs:
         self.gone, self.unsure = [], set()
 
 
+def make_senders(server, chance):
+    """All that a server is sent in these rooms."""
+    return [Lines(server, chance, "s0"), Lines(server, chance, "s1"), Points(server, chance, "points"), Jobs(server, chance, "job")]
+
+
 def live_and_lose(fight, ends, senders):
     """One life of the server, from its start to its loss."""
     server = fight.server
@@ -169,7 +174,7 @@ def under_load(fight):
     while fight.goes_on(6):
         if fight.tried % LIVES_OF_A_FILE == 1:
             fresh(server)
-            senders = [Lines(server, fight.chance, "s0"), Lines(server, fight.chance, "s1"), Points(server, fight.chance, "points"), Jobs(server, fight.chance, "job")]
+            senders = make_senders(server, fight.chance)
         live_and_lose(fight, ends, senders)
         server.start("127.0.0.1:0", *OPTIONS)
         server.wait_for_extraction()
