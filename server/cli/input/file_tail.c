@@ -6,6 +6,7 @@
 #include "cli/input/file_kind.h"
 #include "cli/process/first_time.h"
 #include "cli/input/line_reader.h"
+#include "cli/input/refused_files.h"
 #include "cli/input/rotation.h"
 #include "cli/input/table_files.h"
 
@@ -32,11 +33,6 @@ struct file {
 	unsigned quiet_rounds; /* since another file has its name */
 };
 
-struct refused {
-	char *path;
-	bool may_come; /* it could not be read: it is looked at again */
-};
-
 struct watch {
 	struct watch_options options;
 	struct file **files;
@@ -49,8 +45,7 @@ struct watch {
 	bool has_unread; /* points, when the last round ended */
 	char **event_paths;
 	size_t event_count, event_cap;
-	struct refused *refused;
-	size_t refused_count, refused_cap;
+	struct refused_files refused;
 	int64_t globbed_ms;
 };
 
@@ -80,9 +75,7 @@ void watch_free(struct watch *watch)
 	for (size_t i = 0; i < watch->event_count; i++)
 		mem_free(watch->event_paths[i]);
 	mem_free(watch->event_paths);
-	for (size_t i = 0; i < watch->refused_count; i++)
-		mem_free(watch->refused[i].path);
-	mem_free(watch->refused);
+	refused_files_done(&watch->refused);
 	event_files_free(watch->events);
 	table_files_free(watch->tables);
 	point_spool_free(watch->points);
@@ -374,14 +367,6 @@ static enum status open_known(
 	return go_on(watch, path, stream, page, file, err);
 }
 
-static struct refused *find_refused(const struct watch *watch, const char *path)
-{
-	for (size_t i = 0; i < watch->refused_count; i++)
-		if (strcmp(watch->refused[i].path, path) == 0)
-			return &watch->refused[i];
-	return NULL;
-}
-
 static bool is_watched(const struct watch *watch, const char *path)
 {
 	for (size_t i = 0; i < watch->count; i++)
@@ -390,7 +375,7 @@ static bool is_watched(const struct watch *watch, const char *path)
 	for (size_t i = 0; i < watch->event_count; i++)
 		if (strcmp(watch->event_paths[i], path) == 0)
 			return true;
-	const struct refused *refused = find_refused(watch, path);
+	const struct refused_file *refused = refused_files_find(&watch->refused, path);
 	return refused && !refused->may_come;
 }
 
@@ -446,18 +431,6 @@ static enum status add_events(struct watch *watch, size_t index, const char *pat
 	return OK;
 }
 
-static enum status add_refused(struct watch *watch, const char *path, bool may_come, struct error *err)
-{
-	if (!mem_grow((void **)&watch->refused, watch->refused_count, &watch->refused_cap, sizeof *watch->refused))
-		return error_no_memory(err);
-	struct refused *refused = &watch->refused[watch->refused_count];
-	*refused = (struct refused){mem_copy_string(path), may_come};
-	if (!refused->path)
-		return error_no_memory(err);
-	watch->refused_count++;
-	return OK;
-}
-
 /* Said once. What a glob has found is no reason to stop; what was asked for by its name is. */
 static enum status refuse_file(
 	struct watch *watch, const char *pattern, const char *path, enum file_kind kind, struct error *err)
@@ -468,7 +441,7 @@ static enum status refuse_file(
 		return OK; /* it is looked at again */
 	if (!has_wildcard(pattern))
 		return error_set(err, ERR_INVALID, "'%s' is %s", path, why);
-	TRY(add_refused(watch, path, false, err));
+	TRY(refused_files_add(&watch->refused, path, false, err));
 	client_say(watch->options.program, "'%s' is %s", path, why);
 	return OK;
 }
@@ -476,21 +449,11 @@ static enum status refuse_file(
 /* What a glob has found and cannot be read, also for now. A file that is renamed, or that a link waits for, comes without a word. */
 static enum status pass_over(struct watch *watch, const char *path, int code, struct error *err)
 {
-	if (find_refused(watch, path) || (code == ENOENT && watch->options.follows))
+	if (refused_files_find(&watch->refused, path) || (code == ENOENT && watch->options.follows))
 		return OK;
-	TRY(add_refused(watch, path, true, err));
+	TRY(refused_files_add(&watch->refused, path, true, err));
 	client_say(watch->options.program, "cannot open '%s': %s", path, strerror(code));
 	return OK;
-}
-
-static void take_back_refusal(struct watch *watch, const char *path)
-{
-	struct refused *refused = find_refused(watch, path);
-
-	if (!refused)
-		return;
-	mem_free(refused->path);
-	*refused = watch->refused[--watch->refused_count];
 }
 
 static enum status add_file(struct watch *watch, size_t index, const char *path, struct error *err)
@@ -515,7 +478,7 @@ static enum status add_file(struct watch *watch, size_t index, const char *path,
 		return has_wildcard(pattern) && !named
 			       ? pass_over(watch, path, errno, err)
 			       : error_set(err, ERR_INVALID, "cannot open '%s': %s", path, strerror(errno));
-	take_back_refusal(watch, path);
+	refused_files_remove(&watch->refused, path);
 	enum file_kind kind = S_ISREG(info.st_mode) ? file_kind_read(path) : FILE_OF_LINES;
 	if (file_kind_refusal(kind))
 		return refuse_file(watch, pattern, path, kind, err);
@@ -696,7 +659,7 @@ size_t watch_stream_count(const struct watch *watch)
 
 size_t watch_refused_count(const struct watch *watch)
 {
-	return watch->refused_count;
+	return watch->refused.count;
 }
 
 size_t watch_damaged_count(const struct watch *watch)
