@@ -85,7 +85,7 @@ POSTED = [
     ("loghost", {"host": "known-2", "message": f"\x1b[33m{XID}\x1b[0m"}, "known-2"),
     ("loghost", {"host": "known-2", "message": f"[  123.1] nvidia 0000:53:00.0: AER\n[  123.4] {XID}\n"}, "known-2"),
     ("loghost", {"host": "loghost", "message": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "known-2"),
-    ("tr-7", {"host": "known-2", "message": ECC}, "tr-7"),
+    ("tr-7", {"host": "known-2", "message": ECC}, "known-2"),
     ("loghost", {"message": XID, "old": "Nov 30 01:10:00 known-1 kernel: usb 1-1: new", "host": "known-2"}, "known-2"),
     ("tr-10", {"host": "tr-10", "faults": [{"host": "known-2", "line": XID}]}, None),
     ("loghost", JOURNAL | {"message": UE}, "known-2"),

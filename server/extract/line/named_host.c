@@ -49,6 +49,19 @@ static enum naming name_by_prefix(struct span name, struct span rest, const stru
 	return kernel_line_is(rest) && has_number ? NAMING_ELSEWHERE : NAMING_GUESS;
 }
 
+/* Of a program to which its machine failed, or of a check: a syslog's header, or a record, says on which one it runs. */
+static enum naming name_programs(
+	struct span text, const struct signature_found *found, struct buf *plain, struct span *host)
+{
+	enum naming naming = NAMING_NONE;
+
+	if (kernel_line_find(text, kernel_line_is_logged, host))
+		naming = NAMING_KERNEL;
+	else if (kernel_record_find_programs(text, found->said, plain, host))
+		naming = NAMING_GUESS; /* it may be a role or a pod */
+	return span_equal(*host, MACHINE_OF_NOBODY) ? NAMING_ELSEWHERE : naming;
+}
+
 enum naming named_host_read(struct span text, const struct signature_found *found, struct buf *plain, struct span *host)
 {
 	bool is_machines = found->signature->about == SIGNATURE_NODE;
@@ -70,6 +83,8 @@ enum naming named_host_read(struct span text, const struct signature_found *foun
 		return NAMING_KERNEL;
 	if (!is_machines)
 		naming = NAMING_NONE;
+	else if (naming == NAMING_NONE && !found->signature->is_kernel && !voice_is_drivers(found->said))
+		return name_programs(rest, found, plain, host);
 	*host = naming == NAMING_NONE ? SPAN("") : name;
 	return naming;
 }

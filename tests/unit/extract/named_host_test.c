@@ -14,7 +14,8 @@
 #define UE "EDAC MC0: 1 UE"
 #define ROW "|                           | Fail - GPU: 0                                  |"
 
-static const struct signature program = {.about = SIGNATURE_NODE}, check = {.about = SIGNATURE_NODE, .is_check = true};
+static const struct signature program = {.about = SIGNATURE_NODE}, check = {.about = SIGNATURE_NODE, .is_check = true},
+			      kernels = {.about = SIGNATURE_NODE, .is_kernel = true};
 
 /* What some signature matches in a line of these tests. */
 static struct signature_found find_said(struct span line, const struct signature *signature)
@@ -26,6 +27,8 @@ static struct signature_found find_said(struct span line, const struct signature
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
 		if (span_find(line, span_from(said[i])) >= 0)
 			found.said = span_from(said[i]);
+	if (span_equal(found.said, SPAN(UE)))
+		found.signature = &kernels;
 	return found;
 }
 
@@ -73,7 +76,7 @@ static const struct {
 	{"[74889.644138] " XID, NAMING_NONE, NAMING_NONE, ""},
 	{"Nov 30 01:10:00 kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
 	{"Nov 30 01:10:00 localhost kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
-	{"Nov 30 01:10:00 ob-2 python[12]: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 ob-2 python[12]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
 	{"2026-11-30 01:10:00 trainer worker[3]: " ECC, NAMING_NONE, NAMING_NONE, ""},
 	{"ob-2 kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
 	{ECC, NAMING_NONE, NAMING_NONE, ""},
@@ -131,7 +134,7 @@ static const struct {
 	{"{\"host\":\"localhost\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"host\":\"a machine\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"host\":7,\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
-	{"{\"host\":\"algo-1\",\"message\":\"" ECC "\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"host\":\"algo-1\",\"message\":\"" ECC "\"}", NAMING_GUESS, NAMING_GUESS, "algo-1"},
 	{"{\"my_host\":\"gpu14\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	/* what is deeper tells of others; Elastic's "host" is an object */
 	{"{\"message\":\"" XID "\",\"agent\":{\"hostname\":\"collector-1\"},\"host\":{\"name\":\"gpu-c1\"}}",
@@ -244,11 +247,11 @@ static const struct {
 		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu08"},
 	{"{\"host\":\"gpu07\",\"last_kernel_line\":\"Nov 30 01:10:00 gpu09 kernel: eth0 link down\",\"error\":\"" ECC
 	 "\"}",
-		NAMING_NONE, NAMING_NONE, ""},
+		NAMING_GUESS, NAMING_GUESS, "gpu07"},
 	{"{\"host\":\"gpu07\",\"last_kernel_line\":\"Nov 30 01:10:00 gpu09 kernel: NVRM: loading\",\"error\":\"" ECC
 	 "\"}",
-		NAMING_NONE, NAMING_NONE, ""},
-	{"{\"dmesg\":\"NVRM: loading\",\"host\":\"gpu07\",\"error\":\"" ECC "\"}", NAMING_NONE, NAMING_NONE, ""},
+		NAMING_GUESS, NAMING_GUESS, "gpu07"},
+	{"{\"dmesg\":\"NVRM: loading\",\"host\":\"gpu07\",\"error\":\"" ECC "\"}", NAMING_GUESS, NAMING_GUESS, "gpu07"},
 	{"{\"message\":\"Nov 30 03:12:11 gpu15 kernel: " UE "\",\"host\":\"loghost\"}", NAMING_ELSEWHERE,
 		NAMING_ELSEWHERE, "gpu15"},
 	{"{\"a\":\"Nov 30 01:10:00 gpu07 kernel: " XID "\",\"b\":\"Nov 30 01:10:00 gpu08 kernel: " XID "\"}",
@@ -277,6 +280,24 @@ static const struct {
 	{"{\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"}]}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu09"},
 	{"{\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"},{\"host\":\"gpu10\",\"line\":\"" XID "\"}]}",
 		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "?"},
+	/* a program's own failure, in a central log: of the machine where it runs. What may be a logger's names none */
+	{"<27>1 2026-11-30T01:10:00Z vz03 train 4003 - - " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"<27>1 2026-11-30T01:10:00Z - train 4003 - - " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"<27>Nov 30 01:10:00 vz03 train: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"2026-11-30T01:10:00.1+00:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"2026-11-30T01:10:00.1+00:00 vz03 train: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"2026-11-30T01:10:00Z ERROR train: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"2026-11-30 01:10:00,123 ERROR train: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 loghost rsyslogd[1]: Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL,
+		"vz03"},
+	{"2026-11-30T01:10:00.5Z stdout F Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"{\"host\":\"vz03\",\"message\":\"" ECC "\"}", NAMING_GUESS, NAMING_GUESS, "vz03"},
+	{"{\"level\":\"error\",\"message\":\"" ECC "\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"host\":\"loghost\",\"message\":\"Nov 30 01:10:00 vz03 train[44]: " ECC "\"}", NAMING_GUESS, NAMING_GUESS,
+		"vz03"},
+	{"{\"log\":\"{\\\"host\\\":\\\"vz03\\\",\\\"msg\\\":\\\"" ECC "\\\"}\",\"host\":\"loghost\"}", NAMING_GUESS,
+		NAMING_GUESS, "vz03"},
 	/* kubectl logs --prefix */
 	{"[pod/train-0/pytorch] " ECC, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "train-0"},
 	{"[pod/train-0/] " ECC, NAMING_NONE, NAMING_NONE, ""},
