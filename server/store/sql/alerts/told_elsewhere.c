@@ -1,4 +1,5 @@
 /* Faults that another job's log tells of, of machines while they send streams of this one. */
+#include "store/driver/driver.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/faults.h"
@@ -95,19 +96,30 @@ static enum status is_sent(struct store_reader *reader, struct arena *arena, con
 
 /* ---- faults ---- */
 
-/* f tells of h's machine, before another one sent its stream, and is of another job, whose words count for this one. ?1: how long it may be
- * silent. */
-#define IS_ELSEWHERE                                                                                                                \
-	" AND f.host = h.host AND f.job_id <> h.job_id AND f.cleared = '' AND f.last_ms >= h.from_ms"                               \
-	" AND (h.until_ms = 0 OR f.ts_ms <= h.until_ms + ?1) AND NOT " IS_TAKEN_OVER_BY(                                            \
-		"f.ts_ms") " AND s.job_id = h.job_id AND s.stream_id = h.stream_id AND j.job_id = h.job_id AND t.job_id = f.job_id" \
-			   " AND t.team IN ('', j.team)"
+/* Whose words count for job j: its team's, and the fleet's own, of no team; not a deleted job's. A narrow reader sees no others. */
+#define COUNTS "EXISTS (SELECT 1 FROM jobs AS t WHERE t.job_id = f.job_id AND t.team IN ('', j.team))"
+#define COUNTS_NARROW "NOT EXISTS (SELECT 1 FROM trashed_jobs AS t WHERE t.job_id = f.job_id)"
 
-#define BREAK_FAULTS                                                                                                   \
+/* f tells of h's machine, before another one sent its stream, and is of another job. ?1: how long it may be silent. */
+#define IS_ELSEWHERE                                                                                                   \
+	" AND f.host = h.host AND f.job_id <> h.job_id AND f.cleared = '' AND f.last_ms >= h.from_ms"                  \
+	" AND (h.until_ms = 0 OR f.ts_ms <= h.until_ms + ?1) AND NOT " IS_TAKEN_OVER_BY(                               \
+		"f.ts_ms") " AND s.job_id = h.job_id AND s.stream_id = h.stream_id AND j.job_id = h.job_id AND "
+
+#define BREAK_FAULTS(counts, of_host)                                                                                  \
 	"SELECT " TURN ", f.ts_ms, f.last_ms, f.signature FROM node_faults AS f"                                       \
-	" CROSS JOIN stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j CROSS JOIN jobs AS t"              \
-	" WHERE f.ts_ms >= ?2" IS_ELSEWHERE " AND EXISTS (SELECT 1 FROM goodput_breaks AS b WHERE b.job_id = h.job_id" \
-	" AND f.last_ms >= b.from_ms - ?3 AND (b.to_ms = 0 OR f.ts_ms <= b.to_ms))"
+	" CROSS JOIN stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j"                                   \
+	" WHERE f.ts_ms >= ?2" IS_ELSEWHERE counts " AND EXISTS (SELECT 1 FROM goodput_breaks AS b WHERE b.job_id ="   \
+	" h.job_id AND f.last_ms >= b.from_ms - ?3 AND (b.to_ms = 0 OR f.ts_ms <= b.to_ms))" of_host                   \
+	" ORDER BY f.ts_ms DESC"
+#define OF_HOST " AND f.host = ?4"
+
+static const char *break_faults_sql(const struct store_reader *reader, bool is_of_host)
+{
+	if (reader->is_narrow)
+		return is_of_host ? BREAK_FAULTS(COUNTS_NARROW, OF_HOST) : BREAK_FAULTS(COUNTS_NARROW, "");
+	return is_of_host ? BREAK_FAULTS(COUNTS, OF_HOST) : BREAK_FAULTS(COUNTS, "");
+}
 
 enum status store_read_break_faults(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
 	struct span host, int64_t from_ms, int64_t near_ms, size_t limit, struct break_fault **out, size_t *count,
@@ -119,10 +131,7 @@ enum status store_read_break_faults(struct store_reader *reader, struct arena *a
 
 	*out = NULL;
 	*count = 0;
-	TRY(statement_open(&s, reader,
-		host.len ? BREAK_FAULTS " AND f.host = ?4 ORDER BY f.ts_ms DESC"
-			 : BREAK_FAULTS " ORDER BY f.ts_ms DESC",
-		err));
+	TRY(statement_open(&s, reader, break_faults_sql(reader, host.len), err));
 	bind_numbers(&s, ends->silent_ms, from_ms, near_ms);
 	if (host.len)
 		bind_text(&s, host);
@@ -152,12 +161,13 @@ static bool is_same_fault(const struct signature_hit_row *a, const struct signat
 	       span_equal(a->host, b->host);
 }
 
-#define TOLD_ELSEWHERE                                                                                                 \
-	"SELECT " TURN ", f.ts_ms, f.last_ms, f.job_id, f.stream_id, f.line, f.count,"                                 \
-	" CASE WHEN t.team = j.team THEN 0 ELSE 1 END, f.signature, f.text, t.name FROM stream_hosts AS h"             \
-	" CROSS JOIN streams AS s CROSS JOIN jobs AS j CROSS JOIN node_faults AS f CROSS JOIN jobs AS t"               \
-	" WHERE h.job_id = ?2 AND h.host <> '' AND f.ts_ms <= ?4 AND f.last_ms >= ?3" IS_ELSEWHERE                     \
-	" ORDER BY f.ts_ms, f.job_id, f.stream_id, f.line, f.host"
+#define TELLER(column) "coalesce((SELECT t." column " FROM jobs AS t WHERE t.job_id = f.job_id), '')"
+#define TOLD_ELSEWHERE(counts)                                                                                             \
+	"SELECT " TURN ", f.ts_ms, f.last_ms, f.job_id, f.stream_id, f.line, f.count,"                                     \
+	" CASE WHEN " TELLER("team") " = j.team THEN 0 ELSE 1 END, f.signature, f.text, " TELLER(                          \
+		"name") " FROM stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j CROSS JOIN node_faults AS f" \
+			" WHERE h.job_id = ?2 AND h.host <> '' AND f.ts_ms <= ?4 AND f.last_ms >= ?3" IS_ELSEWHERE         \
+				counts " ORDER BY f.ts_ms, f.job_id, f.stream_id, f.line, f.host"
 
 static void read_told(struct statement *s, struct arena *arena, struct said_hit *out)
 {
@@ -180,7 +190,8 @@ enum status store_read_told_elsewhere(struct store_reader *reader, struct arena 
 
 	*out = NULL;
 	*count = 0;
-	TRY(statement_open(&s, reader, TOLD_ELSEWHERE, err));
+	TRY(statement_open(
+		&s, reader, reader->is_narrow ? TOLD_ELSEWHERE(COUNTS_NARROW) : TOLD_ELSEWHERE(COUNTS), err));
 	bind_numbers(&s, ends->silent_ms, job_id, from_ms, to_ms);
 	while (*count < limit) {
 		TRY(statement_step(&s, &has_row, err));
