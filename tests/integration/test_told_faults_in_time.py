@@ -125,3 +125,32 @@ def test_a_silence_is_none_of_what_was_told_before_the_first_line(make_server):
         wait_until(lambda at_ms=at_ms: time.time() * 1000 > at_ms + 150, what="the next step")
     row, = wait_until(lambda: server.get('/api/v1/incidents?q=name="sl"&kind=stall').body["incidents"], what="the stall")
     assert "fault" not in row["evidence"], row
+
+
+def test_a_machine_that_breaks_two_jobs_off_repeats_itself_also_in_a_central_log(server):
+    now = int(time.time() * 1000)
+    for n, job in enumerate(("rp-a", "rp-b")):
+        first = now - (100 - 45 * n) * MINUTE
+        train(server, job, "algo-1", "rp-1", first, range(1, 61))
+        tell(server, "kern", "rp-1", first + 10 * MINUTE)
+        fail(server, job, time_ms=first + 11 * MINUTE)
+        assert outcome(server, job, "rp-1") == (True, True, True)
+
+    def kind():
+        body = server.get("/api/v1/nodes/rp-1").body
+        return [(one["times"], one["job_count"], one["repeated"]) for one in body["fault_kinds"]], body["repeat_offender"]
+
+    wait_until(lambda: kind() == ([(2, 2, True)], True), what=f"both jobs: {kind()}")
+
+
+def test_a_stretch_over_midnight_is_of_two_days_and_no_repetition(server):
+    midnight = (int(time.time()) // 86400 - 1) * 86400
+    for host, offsets, wanted in (("md-1", (-500, -120, 180, 700), (1, 4, 2, False)), ("md-2", (-1000, 180), (2, 2, 2, True)), ("md-3", (-1000, -100), (1, 2, 1, False))):
+        for offset in offsets:
+            send(server, f"kern-{host}", "all", ((midnight + offset) * 1000, f"Nov 30 01:10:00 {host} kernel: NVRM: Xid (PCI:0000:02:00): 79, GPU has fallen off the bus."), host="md-central")
+
+        def kind():
+            one, = server.get(f"/api/v1/nodes/{host}").body["fault_kinds"]
+            return one["times"], one["lines"], one["days"], one["repeated"]
+
+        wait_until(lambda: kind() == wanted, what=f"{host}: {wanted}")
