@@ -154,3 +154,20 @@ def test_a_stretch_over_midnight_is_of_two_days_and_no_repetition(server):
             return one["times"], one["lines"], one["days"], one["repeated"]
 
         wait_until(lambda: kind() == wanted, what=f"{host}: {wanted}")
+
+
+def test_what_is_told_long_behind_the_failure_is_none_of_it(server):
+    """By either log: a line that is shipped late is of the quarter of an hour behind the end, in the reason as in the machine's restarts."""
+    now = int(time.time() * 1000)
+    first = now - 90 * MINUTE
+    for minutes, is_why in ((14, True), (20, False)):
+        for kind in ("own", "told"):
+            job = host = f"be-{kind}-{minutes}"
+            train(server, job, "algo-1", host, first, range(1, 61))
+            fail(server, job, time_ms=first + 10 * MINUTE)
+            server.wait_for_extraction()
+            log = (job, host) if kind == "own" else (f"kern-{minutes}", f"be-central-{minutes}")
+            tell(server, log[0], host, first + (10 + minutes) * MINUTE, central=log[1])
+            if is_why:
+                wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body.get("FailureReason"), what="the reason")
+            assert outcome(server, job, host) == (is_why,) * 3, job
