@@ -3,12 +3,19 @@
 
 #include "state/streams/directory.h"
 
-#define SWAP(a, b)                                                                                                     \
-	do {                                                                                                           \
-		__typeof__(a) swapped = (a);                                                                           \
-		(a) = (b);                                                                                             \
-		(b) = swapped;                                                                                         \
-	} while (0)
+#define SWAP(a, b) swap_bytes(&(a), &(b), sizeof(a))
+
+static void swap_bytes(void *a, void *b, size_t size_bytes)
+{
+	unsigned char *left = a;
+	unsigned char *right = b;
+
+	for (size_t i = 0; i < size_bytes; i++) {
+		unsigned char byte = left[i];
+		left[i] = right[i];
+		right[i] = byte;
+	}
+}
 
 void stream_swap_derived(struct stream_state *a, struct stream_state *b)
 {
