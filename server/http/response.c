@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { LARGEST_REPLY_BYTES = 256 << 20, LEAST_COMPRESSED_BYTES = 1024, GZIP_LEVEL = 1 };
+enum { LARGEST_REPLY_BYTES = 256 << 20, LEAST_COMPRESSED_BYTES = 1024, GZIP_LEVEL = 1, HEADER_VALUE_BYTES = 512 };
 
 static const struct {
 	enum status status;
@@ -89,6 +89,12 @@ void response_init(struct http_response *response)
 	response->producer_state = NULL;
 }
 
+static void drop_headers(struct http_response *response)
+{
+	while (response->header_count)
+		mem_free(response->headers[--response->header_count].value);
+}
+
 static void drop_producer(struct http_response *response)
 {
 	if (response->producer)
@@ -99,6 +105,7 @@ static void drop_producer(struct http_response *response)
 void response_done(struct http_response *response)
 {
 	buf_done(&response->body);
+	drop_headers(response);
 	mem_free(TAKE(response->location));
 	drop_producer(response);
 }
@@ -122,13 +129,23 @@ static void clean(char *value)
 static void put_header(
 	struct http_response *response, unsigned at, const char *name, const char *format, va_list arguments)
 {
+	char value[HEADER_VALUE_BYTES];
+
 	if (at == sizeof response->headers / sizeof *response->headers)
 		return;
-	response->headers[at].name = name;
-	vsnprintf(response->headers[at].value, sizeof response->headers[at].value, format, arguments);
-	clean(response->headers[at].value);
-	if (at == response->header_count)
+	vsnprintf(value, sizeof value, format, arguments);
+	clean(value);
+	char *copy = mem_copy_string(value);
+	if (!copy) {
+		response->body.failure = ERR_MEMORY;
+		return;
+	}
+	if (at < response->header_count)
+		mem_free(response->headers[at].value);
+	else
 		response->header_count++;
+	response->headers[at].name = name;
+	response->headers[at].value = copy;
 }
 
 void http_response_header(struct http_response *response, const char *name, const char *format, ...)
@@ -195,7 +212,7 @@ void http_response_explain(struct http_response *response, const struct error *e
 {
 	int code = response->status;
 
-	response->header_count = 0;
+	drop_headers(response);
 	if (err->retry_after_s > 0)
 		http_response_header(response, "Retry-After", "%d", err->retry_after_s);
 	else if (code == 429 || code == 503)
@@ -211,7 +228,7 @@ void response_problem_as(struct http_response *response, int code, const struct 
 	buf_reset(&response->body);
 	response->status = code;
 	response->content_type = "application/problem+json";
-	response->header_count = 0;
+	drop_headers(response);
 	mem_free(TAKE(response->location));
 	drop_producer(response); /* else the rest of what was to be said would follow */
 	write_problem(&response->body, code, err);

@@ -4,15 +4,19 @@
 
 enum { MAX_VARINT_BYTES = 10 };
 
+char *pack_u64_at(char *at, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (char)(value | 0x80);
+	*at++ = (char)value;
+	return at;
+}
+
 void pack_u64(struct buf *out, uint64_t value)
 {
 	char bytes[MAX_VARINT_BYTES];
-	size_t len = 0;
 
-	for (; value >= 0x80; value >>= 7)
-		bytes[len++] = (char)(value | 0x80);
-	bytes[len++] = (char)value;
-	buf_append(out, bytes, len);
+	buf_append(out, bytes, (size_t)(pack_u64_at(bytes, value) - bytes));
 }
 
 void pack_i64(struct buf *out, int64_t value)

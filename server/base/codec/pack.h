@@ -18,6 +18,8 @@ static inline int64_t unpack_zigzag(uint64_t value)
 	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
 }
 
+/* Where there is room for it; behind it. */
+char *pack_u64_at(char *at, uint64_t value);
 void pack_u64(struct buf *out, uint64_t value);
 void pack_i64(struct buf *out, int64_t value); /* zigzag */
 void pack_double(struct buf *out, double value); /* all bits kept: NaN, -0 */
