@@ -8,6 +8,7 @@
 #include "api/core/page_sessions.h"
 #include "api/core/person_sessions.h"
 #include "api/core/persons.h"
+#include "api/core/request.h"
 #include "api/core/sign_in.h"
 #include "api/core/tokens.h"
 #include "api/jobs/job_page.h"
@@ -21,6 +22,7 @@
 #include "pipeline/jobs/session_table.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/publish.h"
+#include "store/jobs.h"
 
 #include <stdio.h>
 
@@ -212,6 +214,26 @@ static enum status see_as(void *context, void *own, const struct principal *prin
 	return OK;
 }
 
+/* Of a job in the path that whoever asks may not see: that there is one is not told, whichever route was asked. */
+static enum status hide_job(
+	void *context, void *own, const struct http_request *request, const struct http_route *route, struct error *err)
+{
+	static const char of_a_job[] = "/api/v1/jobs/{job}";
+	struct api_worker *worker = own;
+	AUTO(arena) arena = NULL;
+	struct error unseen = {0};
+	struct job_row job;
+
+	if (!api_is_narrow(context, http_request_principal(request)) ||
+		strncmp(route->pattern, of_a_job, sizeof of_a_job - 1) != 0)
+		return ERR_FORBIDDEN;
+	TRY(api_arena(&arena, err));
+	if (store_read_job(worker->reader, arena, http_request_segment(request, 0), &job, &unseen) == OK)
+		return ERR_FORBIDDEN;
+	*err = unseen;
+	return unseen.status;
+}
+
 struct http_hooks api_hooks(struct api *api)
 {
 	return (struct http_hooks){.context = api,
@@ -220,6 +242,7 @@ struct http_hooks api_hooks(struct api *api)
 		.check_signature = signatures_check,
 		.is_known = tokens_are_known,
 		.see_as = see_as,
+		.forbidden = hide_job,
 		.enter = audit_enter,
 		.leave = audit_leave,
 		.worker_new = worker_new,

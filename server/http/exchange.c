@@ -291,6 +291,8 @@ static void call_handler(struct exchange *exchange, void *worker)
 		status = route->handler(exchange_context(exchange), worker, &exchange->request, exchange->reply, &err);
 		if (is_audited)
 			hooks->leave(hooks->context);
+		if (status == ERR_FORBIDDEN && worker && hooks->forbidden)
+			status = hooks->forbidden(hooks->context, worker, &exchange->request, route, &err);
 	}
 
 	if (!exchange->deferred.is_deferred)

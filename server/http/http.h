@@ -244,6 +244,9 @@ struct http_hooks {
 	/* Around the handler of a route with `audit`, on its worker; NULL: nobody wants to know. */
 	void (*enter)(void *context, void *worker, const struct http_request *request, const struct http_route *route);
 	void (*leave)(void *context);
+	/* A handler has answered ERR_FORBIDDEN: what is said instead, or the same again; on its worker. NULL: always the same. */
+	enum status (*forbidden)(void *context, void *worker, const struct http_request *request,
+		const struct http_route *route, struct error *err);
 	/* One worker's own things (a read-only database connection). */
 	enum status (*worker_new)(void *context, void **worker, struct error *err);
 	void (*worker_free)(void *worker);

@@ -121,13 +121,16 @@ static enum status find_tag(
 	AUTO(json) tags = NULL;
 
 	*out = SPAN("");
+	bool is_there = false;
 	if (!model->run_id.len) {
 		TRY(mlflow_find_experiment(call, model->experiment_id, &experiment, err));
 		TRY(mlflow_check_owner(call, &experiment, err));
 		TRY(json_parse(&tags, experiment.tags, err));
-		for (const struct json *tag = json_first(tags); tag; tag = json_next(tag))
-			if (span_equal(json_key_of(tag), key))
-				*out = arena_copy(call->arena, json_string_of(tag));
+		const struct json *tag = json_first(tags);
+		while (tag && !span_equal(json_key_of(tag), key))
+			tag = json_next(tag);
+		is_there = json_string_of(tag).len > 0;
+		*out = arena_copy(call->arena, json_string_of(tag));
 	} else {
 		TRY(store_read_tracked_run(call->reader, call->arena, model->run_id, &row, err));
 		TRY(mlflow_view_run(call, &row, false, &run, err));
@@ -135,6 +138,8 @@ static enum status find_tag(
 			if (span_equal(run.tags.items[i].key, key))
 				*out = run.tags.items[i].value;
 	}
+	if (is_there && !out->ptr)
+		return error_no_memory(err);
 	return out->len ? OK : no_model(model->id, err);
 }
 
@@ -161,7 +166,7 @@ static enum status find(struct mlflow_call *call, struct span id, struct model *
 	out->artifacts = copy_member(call, document, "artifact_uri");
 	(void)mlflow_integer_of(json_get(document, "experiment_id"), &out->experiment_id);
 	(void)mlflow_integer_of(json_get(document, "created_ms"), &out->created_ms);
-	return out->name.ptr && out->status.ptr && out->artifacts.ptr ? OK : error_no_memory(err);
+	return out->name.ptr && out->type.ptr && out->status.ptr && out->artifacts.ptr ? OK : error_no_memory(err);
 }
 
 static void write_model(struct json_writer *w, const struct model *model)

@@ -369,9 +369,10 @@ enum status known_fault_find(struct pipeline *pipeline, struct store_reader *rea
 		.at_ms = at_ms};
 	const struct said_hit *hit;
 
-	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
+	*out = (struct known_fault){.words = SPAN(""), .facts = SPAN(""), .detail = SPAN("")};
 	if (!pipeline->signatures)
 		return OK;
+	out->is_looked_for = true;
 	TRY(find(&f, &hit, err));
 	return hit ? describe(&f, hit, out, err) : OK;
 }
@@ -418,7 +419,7 @@ enum status known_fault_of_end(struct pipeline *pipeline, struct store_reader *r
 	const struct history *history, const struct fault_window *window, struct job_row *row, struct known_fault *out,
 	struct error *err)
 {
-	*out = (struct known_fault){SPAN(""), SPAN(""), SPAN("")};
+	*out = (struct known_fault){.words = SPAN(""), .facts = SPAN(""), .detail = SPAN("")};
 	if (!history->count || !span_equal(row->status, SPAN("Failed")))
 		return OK;
 	TRY(known_fault_find(pipeline, reader, arena, row->job_id, window, row->ended_ms, out, err));

@@ -25,6 +25,7 @@ struct known_fault {
 	struct span words; /* "NCCL timeout on gpu007: …", at most 1024 bytes; "": there was none */
 	struct span facts; /* members of an object, for an incident's evidence */
 	struct span detail; /* of an end: the job's reason and these words; "": there was none */
+	bool is_looked_for; /* false: nothing is known here of faults, and what was found before stands */
 };
 
 /* What broke off work whose last step was then, INT64_MIN: that is not known. */

@@ -77,6 +77,12 @@ struct stream_ends {
 enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
 	int64_t job_id, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out, size_t *count,
 	struct error *err) MUST_CHECK;
+/*
+ * Of other jobs that have failed and were there when this job's log told of the fault of one of their machines, or at most after_ms before that:
+ * by the line of the fault; stream -1: by any. The last ones to end first.
+ */
+enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t stream,
+	uint64_t line, int64_t after_ms, size_t limit, int64_t **job_ids, size_t *count, struct error *err) MUST_CHECK;
 /* The same faults of all jobs that were near a break of the job, at most near_ms before it; of this host ("": of all), which began from that
  * time on. In no order, the newest `limit`. */
 struct break_fault {

@@ -113,6 +113,23 @@ def test_each_write_that_is_not_ingest_is_told(admin, receiver):
         assert secret not in text, secret
 
 
+def test_an_address_as_the_audit_log_masks_it_is_none(server):
+    """Sent again as it was read: whoever puts back what an entry says would have a webhook that calls nobody, and no secret to call anybody by."""
+    url = "https://ann:hunter2@example.com/services/T0/B0?key=k"
+    hook = server.post("/api/v1/webhooks", json={"url": url}).body["id"]
+    masked = server.get("/api/v1/audit?limit=1").body["entries"][0]["after"]["url"]
+    for address in (masked, "https://hooks.slack.com/***", "https://***@example.com", "https://example.com/x?token=***1a2b"):
+        for method, path in (("PUT", f"/api/v1/webhooks/{hook}"), ("POST", "/api/v1/webhooks"), ("POST", "/api/v1/webhooks/preview")):
+            reply = server.request(method, path, json={"url": address})
+            assert reply.status == 422 and reply.body["field"] == "url" and "masked" in reply.body["detail"], (method, address, reply)
+    rows = server.get("/api/v1/webhooks").body["webhooks"]
+    assert [row["url"] for row in rows] == [url]
+    # without the address all else can be put back, and the address stays
+    assert server.put(f"/api/v1/webhooks/{hook}", json={"enabled": False}).status == 200
+    row, = server.get("/api/v1/webhooks").body["webhooks"]
+    assert (row["url"], row["enabled"]) == (url, False)
+
+
 def test_ingest_refusals_and_reads_leave_nothing(admin):
     made = len(entries(admin))
     assert made == 1 and did(newest(admin)) == ("create", "tokens/root") # by the command line

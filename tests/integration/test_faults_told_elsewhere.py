@@ -42,6 +42,52 @@ def test_a_failure_names_the_fault_that_the_central_log_told_of(server):
     assert failed(server, "other")[1]["evidence"]["fault"]["signature"] == "nccl_timeout"
 
 
+def test_the_reason_follows_what_the_central_log_tells_after_the_failure(server):
+    """Told late, cleared, and told again by taking that back: of a job that named another fault itself, that named none, and whose reason was stated."""
+    now = int(time.time() * 1000)
+    reasons = {"own": "NCCL timeout, first reported by la-own-1: " + TIMEOUT, "none": "", "stated": "exit code 1"}
+    for job in reasons:
+        train(server, job, now - 10 * MINUTE, range(30), [f"la-{job}-1", f"la-{job}-2"])
+        if job == "own":
+            send(server, job, "algo-1", (now - 4 * MINUTE, TIMEOUT), host="la-own-1")
+        fail(server, job, time_ms=now - 2 * MINUTE, **({"FailureReason": "exit code 1"} if job == "stated" else {}))
+        server.wait_for_extraction()
+        assert failed(server, job, fault=job == "own")[0].get("FailureReason", "") == reasons[job]
+    for job in reasons:
+        tell(server, f"kern-{job}", f"la-{job}-2", now - 6 * MINUTE, central=f"central-{job}")
+
+    def state(job):
+        document, incident = server.get(f"/api/v1/jobs/{job}").body, server.get(f'/api/v1/incidents?q=name="{job}"&kind=job_failed').body["incidents"][0]
+        fault = incident["evidence"].get("fault", {})
+        return document.get("FailureReason", ""), fault.get("signature"), fault.get("told_by")
+
+    def is_named(job):
+        reason, signature, told_by = state(job)
+        return (signature, told_by) == ("xid_79", f"kern-{job}") and (
+            reason == "exit code 1" if job == "stated" else reason.startswith(f"Xid 79: GPU has fallen off the bus on la-{job}-2: "))
+
+    for job in reasons:
+        wait_until(lambda job=job: is_named(job), what=f"the fault of {job}: {state(job)}")
+        path = f"/api/v1/jobs/kern-{job}"
+        assert server.patch(path, json={"by_hand": {"faults": {"all:0": "the riser was pulled"}}}).status == 200
+        assert state(job) == (reasons[job], "nccl_timeout" if job == "own" else None, None)
+        assert server.patch(path, json={"by_hand": {"faults": {"all:0": None}}}).status == 200
+        assert is_named(job), state(job)
+        assert server.patch(path, json={"by_hand": {"faults": {"all:0": "the riser was pulled"}}}).status == 200
+        assert server.patch(path, json={"by_hand": None}).status == 200
+        assert is_named(job), state(job)
+
+
+def test_a_fault_that_is_told_behind_the_failure_and_is_none_of_it_changes_nothing(server):
+    now = int(time.time() * 1000)
+    train(server, "j", now - 50 * MINUTE, range(30), ["lb-1", "lb-2"])
+    fail(server, "j", time_ms=now - 40 * MINUTE)
+    before = server.get("/api/v1/jobs/j").body
+    tell(server, "kern", "lb-2", now - 5 * MINUTE)
+    server.wait_for_extraction()
+    assert server.get("/api/v1/jobs/j").body["LastModifiedTime"] == before["LastModifiedTime"] and "FailureReason" not in before
+
+
 def test_a_machine_that_had_left_is_no_reason(server):
     now = int(time.time() * 1000)
     train(server, "j", now - 20 * MINUTE, range(6), ["lv-1", "lv-2"])

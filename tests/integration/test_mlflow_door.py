@@ -2,12 +2,15 @@
 
 import base64
 import hashlib
+import http.client
 import json
 import time
 
 import pytest
 
 from awsclients import token_of
+from engine import of_a_file
+from faults import FaultyServer
 from mlflowclient import API, call, history, make_run
 from smserver import Server, quote, wait_until
 
@@ -594,6 +597,35 @@ def test_models_are_noted_with_their_runs(guarded):
     assert (status, said["error_code"]) == (501, "NOT_IMPLEMENTED") and "begin a run" in said["message"]
     status, said = call(server, "logged-models", {"source_run_id": run_id, "client_model_id": "m-" + "a" * 32 + "-00000000"}, token=tokens["red"])
     assert status == 400 and "client_model_id" in said["message"]
+
+
+@of_a_file("the server of these tests has its own file")
+def test_a_model_that_is_there_is_never_answered_for_as_one_that_is_not(tmp_path):
+    """Of the allocations of a question one fails after the other: a client that hears 404 makes the model anew, one that hears 503 asks again."""
+    server = FaultyServer(tmp_path / "faulty").start()
+    try:
+        experiment = call(server, "experiments/create", {"name": "models"})[1]["experiment_id"]
+        run_id = call(server, "runs/create", {"experiment_id": experiment})[1]["run"]["info"]["run_id"]
+        # each of its texts as long as it may be: they need room of their own
+        texts = {"name": "n" * 1900, "model_type": "t" * 1900, "artifact_uri": "s3://b/" + "a" * 1900}
+        for owner in ({}, {"source_run_id": run_id}):
+            status, said = call(server, "logged-models", {"experiment_id": experiment, **texts, **owner})
+            assert status == 200, said
+            path, whole = f"{API}/logged-models/{said['model']['info']['model_id']}", said["model"]["info"]
+            has_failed, number = True, 0
+            while has_failed:
+                number += 1
+                server.memory.arm(number)
+                try:
+                    reply = server.get(path)
+                except (OSError, http.client.HTTPException):  # the connection itself had no memory
+                    reply = None
+                server.memory.set(fail_at=0)
+                has_failed = server.memory.get("failed") > 0
+                assert reply is None or reply.status in (500, 503) or (reply.status == 200 and reply.body["model"]["info"] == whole), (owner, number, reply)
+            assert number > 20, "what it asks for is what fails"
+    finally:
+        server.close()
 
 
 def test_a_run_that_failed_says_why(server):

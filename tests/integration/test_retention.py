@@ -99,12 +99,27 @@ def test_what_the_configuration_states_is_there_again_after_a_start_and_told(mak
     server = make_server("--log-bytes", "3GiB")
     reply = server.put("/api/v1/retention", json={"log_bytes": 5 << 30}).body
     assert reply["log_bytes"] == 5 << 30
+    assert reply["stated"] == {"log_bytes": 3 << 30, "by": "the command line"}  # which is what the next start sets
+    assert server.get("/api/v1/retention").body["stated"] == reply["stated"]
     server.restart()
     assert server.get("/api/v1/retention").body["log_bytes"] == 3 << 30
     told = server.get("/api/v1/audit?limit=1").body["entries"][0]
     assert (told["verb"], told["object"], told["before"], told["after"]) == ("start", "retention", {"log_bytes": str(5 << 30)}, {"log_bytes": str(3 << 30)})
     server.put("/api/v1/retention", json={"log_bytes": 1 << 30})
     assert server.get("/api/v1/audit?limit=1").body["entries"][0]["before"] == {"log_bytes": str(3 << 30)}
+
+
+@of_a_file("--log-bytes is refused on PostgreSQL")
+def test_who_changes_a_limit_learns_that_the_config_file_states_another(make_server, tmp_path):
+    config = tmp_path / "server.conf"
+    config.write_text("log-bytes = 3GiB\n")
+    server = make_server("--config", str(config))
+    assert server.put("/api/v1/retention", json={"log_bytes": 5 << 30}).body["stated"] == {"log_bytes": 3 << 30, "by": "the config file"}
+
+
+def test_where_nothing_is_stated_a_limit_stays(make_server):
+    server = make_server()
+    assert "stated" not in server.put("/api/v1/retention", json={"max_age_days": 5}).body
 
 
 def test_a_checkpoint_outlives_the_line_that_named_its_path(make_server):

@@ -255,6 +255,14 @@ def test_a_search_request_of_sagemaker(jobs, server, tmp_path):
     assert wrong.returncode == 2 and "Unknown property name: Nope" in wrong.stderr
 
 
+@pytest.mark.parametrize("words, limit", [(["--sagemaker-json", "-"], 1 << 20), (["--sagemaker-json", "/dev/zero"], 1 << 20), (["-"], 1 << 16)])
+def test_what_never_ends_is_no_search(server, words, limit):
+    """As of a pipe from what goes on: read until the limit and no further, without the server."""
+    with open("/dev/zero", "rb") as endless:
+        result = subprocess.run([str(server.bin("sm-search")), *words], stdin=endless, capture_output=True, timeout=30, text=True, env={"SMFLEET_SERVER": server.url})
+    assert result.returncode == 2 and f"more than {limit} bytes" in result.stderr and ("/dev/zero" in result.stderr) == ("/dev/zero" in words), result
+
+
 def test_the_best_checkpoints_are_listed(server, jobs, sm_search):
     """By hand: llama-2's 0.7 is more than llama-1's 0.6; by weights (2 * 0.6 + 0.9) / 3 = 0.7 against (2 * 0.7 + 0.1) / 3 = 0.5."""
     for name, acc, em in (("llama-1", 0.6, 0.9), ("llama-2", 0.7, 0.1)):

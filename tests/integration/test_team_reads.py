@@ -264,14 +264,62 @@ def test_a_signed_picture_is_as_wide_as_who_signed(own):
             assert name == "a" and made.status == 404
 
 
-def test_what_is_written_to_another_team_names_nobody(own):
+def test_what_is_sent_to_another_teams_name_tells_nobody(own):
     """Names are one for all teams, so that a sender learns that one is taken: not by whom."""
     server, tokens = own
-    write = tokens["a"]["write"]
-    for method, path, body in (("POST", f"/api/v1/logs?job={JOB}", "x\n"), ("PATCH", f"/api/v1/jobs/{JOB}", {"notes": "x"}),
-            ("POST", f"/api/v1/jobs/{JOB}/notes", {"text": "x", "step": 1}), ("POST", f"/api/v1/jobs/{JOB}/transitions", {"SecondaryStatus": "Stopped"})):
-        reply = server.request(method, path, body if isinstance(body, str) else None, json=None if isinstance(body, str) else body, token=write)
-        assert reply.status in (403, 404) and CANARY not in reply.raw.decode().replace(JOB, ""), reply
+    for path, body in ((f"/api/v1/logs?job={JOB}", "x\n"), (f"/api/v1/points?job={JOB}", {"points": [{"metric": "m", "step": 1, "value": 1.5}]}),
+            ("/api/v1/jobs", {"TrainingJobName": JOB}), ("/api/v1/sessions", {"job": JOB, "stream": "s", "host": "h"})):
+        reply = server.request("POST", path, body if isinstance(body, str) else None, json=None if isinstance(body, str) else body, token=tokens["a"]["write"])
+        assert reply.status == 403 and CANARY not in reply.raw.decode().replace(JOB, ""), (path, reply)
+
+
+# A body that each of them takes of a job that is there; DELETE has none.
+TRACE = {"stream": STREAM, "trace": "t", "kernels": 1, "kernel_us": 1, "idle_us": 0, "compute_us": 1, "communication_us": 0, "overlap_us": 0}
+WRITTEN = {"": {"notes": "x"}, "/transitions": {"SecondaryStatus": "Stopped"}, "/commands": {"command": "checkpoint"}, "/anatomy": TRACE,
+    "/evaluations": {"scores": {"t/acc": 0.5}, "step": 39}, "/attachments/{path...}": "x", "/notes": {"text": "x", "step": 1}, "/notes/{note}": {"text": "x"},
+    "/pin": {"pinned": True}, "/definitions": {"definitions": [{"Name": "m", "Regex": "value=([0-9.]+)"}]}}
+OF_DELETE = {"/anatomy": f"?stream={STREAM}&trace=t", "/evaluations": "?step=39"}
+
+
+def writes(server):
+    """(method, path, body) of every route that writes to a job that its path names, or to an incident; from the document of all routes."""
+    incident = server.get("/api/v1/incidents?all=true").body["incidents"][0]["id"]
+    note = server.get(f"/api/v1/jobs/{JOB}/notes").body["notes"][0]["id"]
+    for path, operations in server.get("/api/v1/openapi.json").body["paths"].items():
+        tail = path.partition("/api/v1/jobs/{job}")[2]
+        for method, operation in operations.items():
+            if operation["x-scope"] != "write":
+                continue
+            if path.startswith("/api/v1/incidents/{id}"):
+                yield method.upper(), path.replace("{id}", incident), {}
+            elif path.startswith("/api/v1/jobs/{job}"):
+                where = path.replace("{job}", JOB).replace("{note}", str(note)).replace("{path...}", f"{CANARY}.txt")
+                body = WRITTEN[tail] if method in ("post", "put", "patch") else None
+                yield method.upper(), where + (OF_DELETE.get(tail, "") if method == "delete" else ""), body
+
+
+def test_a_job_of_another_team_is_not_there_for_who_writes(own):
+    """The same 404 as of a name that no job has: of every route that names a job or an incident in its path."""
+    server, tokens = own
+    wrong, count = [], 0
+    for method, path, body in writes(server):
+        count += 1
+        absent_path = path.replace(JOB, MISSING) if JOB in path else re.sub(r"/incidents/[0-9]+", "/incidents/999999", path)
+        text = {"body": body} if isinstance(body, str) else {"json": body}
+        replies = [server.request(method, where, token=tokens["a"]["write"], **text) for where in (path, absent_path)]
+        told = [re.sub("[0-9]+", "N", reply.raw.decode().replace(JOB, "J").replace(MISSING, "J")) for reply in replies]
+        if [reply.status for reply in replies] != [404, 404] or told[0] != told[1]:
+            wrong.append((method, path, *told))
+    assert not wrong and count == 19, (count, wrong)
+    # an admin's token reads all, also a team's: it learns that it may not
+    assert server.patch(f"/api/v1/jobs/{JOB}", json={"notes": "x"}, token=tokens["a"]["admin"]).status == 403
+
+
+def test_with_open_reads_who_writes_learns_whose_it_is_not(world):
+    server, tokens, mode = world
+    if mode == "open":
+        reply = server.patch(f"/api/v1/jobs/{JOB}", json={"notes": "x"}, token=tokens["a"]["write"])
+        assert reply.status == 403 and "another team" in reply.raw.decode(), reply
 
 
 def test_a_wrong_choice_is_refused(tmp_path):

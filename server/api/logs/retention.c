@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
+#include "base/options/options.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/retention/retention_limits.h"
 #include "store/retention.h"
@@ -45,6 +46,25 @@ static void write_space(struct json_writer *w, const struct pipeline_figures *fi
 		if (growth > 0 && limit && has_looked)
 			json_put_double(w, "days_left", limit > used ? (double)(limit - used) / (double)growth : 0);
 	}
+}
+
+/* What the next start sets again, whatever PUT says. */
+static void write_stated(struct json_writer *w, const struct options *options)
+{
+	static const char *const names[] = {[OPTION_FROM_FILE] = "the config file",
+		[OPTION_FROM_ENVIRONMENT] = "the environment",
+		[OPTION_FROM_FLAG] = "the command line"};
+
+	options_lock(options);
+	enum option_origin origin = options_origin(options, "log-bytes");
+	if (origin >= OPTION_FROM_FILE) {
+		json_key(w, "stated");
+		json_object(w);
+		json_put_i64(w, "log_bytes", options_i64(options, "log-bytes"));
+		json_put_text(w, "by", names[origin]);
+		json_object_end(w);
+	}
+	options_unlock(options);
 }
 
 static enum status write_next(
@@ -105,6 +125,7 @@ enum status api_retention_get(void *context, void *worker, const struct http_req
 	TRY(store_read_team_retentions(reader, arena, &teams, &count, err));
 	json_object(&w);
 	write_teams(&w, teams, count);
+	write_stated(&w, api->options.settings);
 	write_space(&w, pipeline_figures(api->options.pipeline));
 	TRY(write_next(&w, reader, arena, err));
 	json_object_end(&w);

@@ -374,9 +374,6 @@ static void tell_error(const struct search *search, const struct error *err)
 /* The words of the command line, or "-": standard input. */
 static enum status read_query(struct search *search, struct error *err)
 {
-	char part[4096];
-	size_t len;
-
 	for (size_t i = 0; i < options_word_count(search->options); i++) {
 		if (i)
 			buf_append_char(&search->query, ' ');
@@ -384,11 +381,7 @@ static enum status read_query(struct search *search, struct error *err)
 	}
 	if (span_equal(buf_span(&search->query), SPAN("-"))) {
 		buf_reset(&search->query);
-		while ((len = fread(part, 1, sizeof part, stdin)) > 0)
-			buf_append(&search->query, part, len);
-		if (ferror(stdin))
-			return error_set(
-				err, ERR_INVALID, "cannot read the query from standard input: %s", strerror(errno));
+		TRY(search_read_whole(stdin, "standard input", &search->query, err));
 		while (search->query.len && strchr("\r\n", search->query.ptr[search->query.len - 1]))
 			search->query.len--;
 	}

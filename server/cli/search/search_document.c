@@ -7,24 +7,33 @@
 
 enum { MAX_REQUEST_BYTES = 1 << 20, PAGE_MAX_ROWS = 100 };
 
+enum status search_read_whole(FILE *file, const char *name, struct buf *out, struct error *err)
+{
+	char part[4096];
+	size_t len;
+
+	while (!out->failure && (len = fread(part, 1, sizeof part, file)) > 0)
+		buf_append(out, part, len);
+	if (out->failure == ERR_TOO_LARGE)
+		return error_set(
+			err, ERR_INVALID, "%s has more than %zu bytes: that is no search", name, out->max_bytes);
+	if (ferror(file))
+		return error_set(err, ERR_INVALID, "cannot read %s: %s", name, strerror(errno));
+	return buf_status(out, err);
+}
+
 static enum status read_text(const char *path, struct buf *out, struct error *err)
 {
 	bool is_input = strcmp(path, "-") == 0;
 	FILE *file = is_input ? stdin : fopen(path, "rbe");
-	char part[4096];
-	size_t len;
 
 	if (!file)
 		return error_set_field(
 			err, ERR_INVALID, "sagemaker-json", "cannot open '%s': %s", path, strerror(errno));
-	while ((len = fread(part, 1, sizeof part, file)) > 0)
-		buf_append(out, part, len);
-	bool has_failed = ferror(file) != 0;
+	enum status status = search_read_whole(file, is_input ? "standard input" : path, out, err);
 	if (!is_input)
 		fclose(file);
-	if (has_failed)
-		return error_set_field(err, ERR_INVALID, "sagemaker-json", "cannot read '%s'", path);
-	return buf_status(out, err);
+	return status;
 }
 
 enum status search_document_read(const char *path, struct json **out, struct error *err)

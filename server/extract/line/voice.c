@@ -121,6 +121,56 @@ static bool is_in_quotes(struct span line, struct span said)
 	       !is_errors(span_of(front.ptr, (size_t)(open - front.ptr)), count_char(line, ' ') >= SOURCE_INDENT);
 }
 
+/* ---- what has not happened ---- */
+
+/* The words of the sentence, or of the quoted text, in which it stands. */
+static struct span sentence_before(struct span text, struct span said)
+{
+	size_t end = (size_t)(said.ptr - text.ptr), from = end;
+
+	while (from && !memchr("\"\n", text.ptr[from - 1], 2) &&
+		!(from > 1 && text.ptr[from - 1] == ' ' && memchr(".:;!?", text.ptr[from - 2], 5)))
+		from--;
+	return span_of(text.ptr + from, end - from);
+}
+
+/* "we may hit …", "to avoid …", "if you see …"; not "could not run because of …", which says that it did. */
+static bool supposes(struct span word, struct span next)
+{
+	static const struct span sure[] = {SPAN("may"), SPAN("might"), SPAN("if"), SPAN("unless"), SPAN("avoid"),
+		SPAN("avoids"), SPAN("avoiding"), SPAN("prevent"), SPAN("prevents"), SPAN("preventing")};
+	static const struct span unless_denied[] = {SPAN("can"), SPAN("could"), SPAN("would"), SPAN("should")};
+
+	for (size_t i = 0; i < sizeof sure / sizeof *sure; i++)
+		if (span_equal_fold(word, sure[i]))
+			return true;
+	for (size_t i = 0; i < sizeof unless_denied / sizeof *unless_denied; i++)
+		if (span_equal_fold(word, unless_denied[i]))
+			return !span_equal_fold(next, SPAN("not"));
+	return false;
+}
+
+/* A program that failed says so with the words in front; one that says how much it asked for did, whatever stands there. */
+static bool is_supposed(struct span text, struct span said)
+{
+	struct span rest = sentence_before(text, said),
+		    behind = span_skip(text, (size_t)(said.ptr - text.ptr) + said.len);
+	struct span word = SPAN(""), next;
+
+	if (span_starts_with(behind, SPAN(" Tried to allocate")))
+		return false;
+	while (rest.len) {
+		if (!span_next(&rest, ' ', &next)) {
+			next = rest;
+			rest = SPAN("");
+		}
+		if (supposes(word, next))
+			return true;
+		word = next;
+	}
+	return supposes(word, SPAN(""));
+}
+
 static bool is_row(struct span text)
 {
 	struct prefix prefix;
@@ -141,6 +191,8 @@ enum voice voice_of(enum speaker speaker, struct span text, struct span said)
 	if (speaker == SPEAKER_CHECK && said.len && memchr("\" \t", said.ptr[0], 3))
 		return VOICE_OWN; /* a check's own JSON, of which the signature has the structure */
 	if (own_line_is_marked(text))
+		return VOICE_QUOTE;
+	if (speaker == SPEAKER_PROGRAM && is_supposed(text, said))
 		return VOICE_QUOTE;
 	if (speaker != SPEAKER_CHECK && is_of_monitor(until))
 		return VOICE_OWN;

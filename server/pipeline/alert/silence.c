@@ -463,7 +463,8 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		head = keep_head(silences, hash);
 	for (size_t i = 0; i < found->count; i++) {
 		uint32_t number = found->items[i].series;
-		const struct series_state *series = number < stream->number_count ? stream->by_number[number] : NULL;
+		const struct series_state *series =
+			number < stream->number_count ? stream->by_number[number].series : NULL;
 		if (series)
 			TRY(take_value(pipeline, stream, &found->items[i], series->series_id, head, line, err));
 	}

@@ -260,6 +260,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		TRY(consume_series_of(pipeline, stream, definitions, one->series, &series, err));
 		if (!series)
 			continue;
+		consume_convert(stream, &found->items[i]);
 		if (one->is_counted && !one->point.step)
 			consume_count_on(stream, definitions, series, found, i);
 		if (one->lacks_step)

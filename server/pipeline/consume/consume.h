@@ -40,6 +40,8 @@ enum status consume_find_series(struct pipeline *pipeline, struct stream_state *
 enum status consume_series_of(struct pipeline *pipeline, struct stream_state *stream,
 	const struct definitions *definitions, uint32_t number, struct series_state **out,
 	struct error *err) MUST_CHECK;
+/* The value, in the unit of the series that consume_series_of found; once. */
+void consume_convert(const struct stream_state *stream, struct extracted *one);
 /*
  * found->items[first] is the first point of its number, by its own count. Of a metric that goes on behind a change of definitions it is
  * not the first: that and those behind it count on.

@@ -481,6 +481,7 @@ static enum status charge(struct writing *w, struct stretch *own, const struct s
 		if (is_of_machine(w))
 			TRY(put_node_fault(w, err));
 	}
+	w->out->is_new_of_machine = !is_known && is_of_machine(w);
 	return OK;
 }
 

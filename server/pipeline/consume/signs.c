@@ -11,16 +11,14 @@
 #include "model/metrics/stream_name.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/jobs/life_run.h"
+#include "pipeline/jobs/named_elsewhere.h"
 #include "pipeline/life/life.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
 #include "state/pipeline_state.h"
 #include "state/streams/sign_cuts.h"
-#include "store/carry.h"
 #include "store/jobs.h"
-
-enum { NAMED_AT_ONCE_STREAMS = 64 };
 
 /* ---- to the writer ---- */
 
@@ -33,6 +31,7 @@ struct telling {
 	struct arena *said_arena; /* of the last try */
 	struct stretch_told said;
 	struct life life; /* of a job that had failed already */
+	struct named_elsewhere named; /* and of others */
 };
 
 static void telling_free(struct telling *telling)
@@ -43,20 +42,14 @@ static void telling_free(struct telling *telling)
 	mem_free(telling);
 }
 
-/*
- * The job's end may have been told before its last lines. What it is named by is looked for in all of its streams: of many of them not
- * here for each line, as a thousand may say at once why they ended.
- */
+/* The job's end may have been told before its last lines. */
 static enum status name_end(struct telling *telling, struct store_tx *tx, struct job_row *job, struct error *err)
 {
-	struct stream_row beyond;
+	bool is_later;
 
-	TRY(store_read_stream_after(
-		store_tx_reader(tx), telling->said_arena, job->job_id, NAMED_AT_ONCE_STREAMS, &beyond, err));
-	if (beyond.stream_id) {
-		life_name_end_soon(telling->pipeline, telling->stream->job);
+	TRY(life_put_off_name(telling->pipeline, store_tx_reader(tx), job->job_id, &is_later, err));
+	if (is_later)
 		return OK;
-	}
 	telling->life =
 		(struct life){.pipeline = telling->pipeline, .arena = telling->said_arena, .now_ms = clock_wall_ms()};
 	return life_write(&telling->life, tx, job, true, err);
@@ -71,6 +64,7 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 	arena_free(telling->said_arena); /* after a commit that failed this runs again */
 	telling->said = (struct stretch_told){0};
 	telling->life = (struct life){0};
+	telling->named = (struct named_elsewhere){0};
 	if (!(telling->said_arena = arena_new()))
 		return error_no_memory(err);
 	TRY(control_check_job_gone(telling->pipeline, tx, telling->stream->job, &is_gone, err));
@@ -78,6 +72,9 @@ static enum status write_telling(void *context, struct store_tx *tx, struct erro
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), telling->said_arena, telling->stream->job->job_id, &job, err));
 	TRY(fault_write(telling->pipeline, tx, telling->said_arena, &job, &telling->stretch, &telling->said, err));
+	if (telling->said.is_new_of_machine)
+		TRY(named_elsewhere_write(telling->pipeline, tx, telling->said_arena, job.job_id,
+			telling->stretch.hit.stream_id, telling->stretch.hit.first_line, &telling->named, err));
 	return span_equal(job.status, SPAN("Failed")) ? name_end(telling, tx, &job, err) : OK;
 }
 
@@ -117,6 +114,8 @@ static void telling_done(void *context, enum status status, const struct error *
 	}
 	if (status == OK && telling->life.pipeline)
 		life_say(&telling->life);
+	if (status == OK)
+		named_elsewhere_say(&telling->named);
 	telling_free(telling);
 }
 

@@ -40,6 +40,7 @@ struct stretch_told { /* what must be said after the commit */
 	struct incident_row rows[4];
 	struct incident_effects told[4];
 	size_t count;
+	bool is_new_of_machine; /* a fault of a machine, told for the first time */
 };
 /* Which incident it belongs to is decided here, once. names live in the arena. */
 enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, const struct job_row *job,

@@ -43,8 +43,30 @@ static enum status clear_one(struct store_tx *tx, struct arena *arena, int64_t j
 	return store_clear_node_fault(tx, job_id, rows[0].stream_id, line, json_string_of(fault), was_there, err);
 }
 
-enum status faults_by_hand_write(struct store_tx *tx, struct arena *arena, const struct job_row *job,
-	const struct json *changes, struct faults_cleared *out, struct error *err)
+/* Failures of other jobs are named by what is cleared, or counts again; asked: NULL or null: that may be any of the job's. */
+static enum status name_others(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
+	const struct json *asked, struct faults_cleared *out, struct error *err)
+{
+	struct stream_row *rows;
+	struct span stream;
+	uint64_t line;
+	size_t count;
+
+	if (json_kind(asked) != JSON_OBJECT)
+		return named_elsewhere_write(pipeline, tx, arena, job_id, EVERY_FAULT, 0, &out->named, err);
+	for (const struct json *at = json_first(asked); at; at = json_next(at)) {
+		if (!by_hand_read_place(json_key_of(at), &stream, &line))
+			continue;
+		TRY(store_read_streams(store_tx_reader(tx), arena, job_id, stream, &rows, &count, err));
+		if (count)
+			TRY(named_elsewhere_write(
+				pipeline, tx, arena, job_id, rows[0].stream_id, line, &out->named, err));
+	}
+	return OK;
+}
+
+enum status faults_by_hand_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	const struct job_row *job, const struct json *changes, struct faults_cleared *out, struct error *err)
 {
 	AUTO(json) document = NULL;
 	const struct json *asked = json_get(changes, "faults");
@@ -65,7 +87,7 @@ enum status faults_by_hand_write(struct store_tx *tx, struct arena *arena, const
 		if (!was_there && by_hand_has_key(asked, json_key_of(at)))
 			return refuse(json_key_of(at), err);
 	}
-	return OK;
+	return name_others(pipeline, tx, arena, job->job_id, asked, out, err);
 }
 
 static void cut(struct stream_state *stream, const struct faults_cleared *cleared)
@@ -90,4 +112,5 @@ void faults_by_hand_apply(struct pipeline *pipeline, int64_t job_id, const struc
 
 	for (size_t i = 0; job && (stream = job_stream_at(job, i)); i++)
 		cut(stream, cleared);
+	named_elsewhere_say(&cleared->named);
 }

@@ -182,7 +182,7 @@ static enum status write_creation(void *context, struct store_tx *tx, struct err
 	creation->faults = (struct faults_cleared){0};
 	creation->ended.count = 0;
 	if (sets_times) {
-		TRY(faults_by_hand_write(tx, creation->arena, &row, NULL, &creation->faults, err));
+		TRY(faults_by_hand_write(creation->pipeline, tx, creation->arena, &row, NULL, &creation->faults, err));
 		TRY(restarts_by_hand_write(creation->pipeline, tx, creation->arena, &row, &creation->ended, err));
 	}
 	creation->has_state_messages = false;

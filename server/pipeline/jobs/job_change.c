@@ -403,7 +403,8 @@ static enum status write_by_hand(
 	TRY(hosts_by_hand_check(store_tx_reader(tx), arena, row->job_id, json_get(change->changes, "by_hand"), err));
 	TRY(hosts_by_hand_write(tx, change->arena, row, &change->hosts, err)); /* why it failed names machines */
 	TRY(life_write(&change->life, tx, row, true, err));
-	TRY(faults_by_hand_write(tx, change->arena, row, json_get(change->changes, "by_hand"), &change->faults, err));
+	TRY(faults_by_hand_write(
+		change->pipeline, tx, change->arena, row, json_get(change->changes, "by_hand"), &change->faults, err));
 	TRY(restarts_by_hand_write(change->pipeline, tx, change->arena, row, &change->ended, err));
 	return check_times(change, row, err);
 }

@@ -10,9 +10,11 @@
 #include "state/pipeline_state.h"
 #include "store/job_facts.h"
 #include "store/jobs.h"
+#include "store/carry.h"
 #include "store/transitions.h"
 
 enum { LOOK_MAX = 256 }; /* in one round */
+enum { NAMED_AT_ONCE_STREAMS = 64 };
 
 enum ending_kind {
 	ENDING_STOP, /* it was asked to stop, and is heard no more */
@@ -156,6 +158,23 @@ void life_name_end_soon(struct pipeline *pipeline, struct job_state *job)
 {
 	atomic_store(&job->is_end_due, true); /* first: who takes the other's mark sees this one */
 	atomic_store(&pipeline->ends_due, true);
+}
+
+enum status life_put_off_name(
+	struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, bool *is_later, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct job_state *job = directory_peek_id(pipeline->directory, job_id);
+	struct stream_row beyond = {0};
+
+	*is_later = false;
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_stream_after(reader, arena, job_id, NAMED_AT_ONCE_STREAMS, &beyond, err));
+	*is_later = beyond.stream_id && job;
+	if (*is_later)
+		life_name_end_soon(pipeline, job);
+	return OK;
 }
 
 /* What fails for good is let go: the end keeps the reason that it has, and the job's lines are sealed. */

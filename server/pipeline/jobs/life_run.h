@@ -18,6 +18,12 @@ void life_run(struct pipeline *pipeline, struct store_reader *reader);
 struct job_state;
 void life_name_end_soon(struct pipeline *pipeline, struct job_state *job);
 void life_name_ends(struct pipeline *pipeline);
+/*
+ * What names an end is looked for in all streams of the job: of many of them not for each fault, as a thousand may be told at once.
+ * *is_later: it is due soon. Writer.
+ */
+enum status life_put_off_name(struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, bool *is_later,
+	struct error *err) MUST_CHECK;
 /* What lines and points span was counted anew, and with it when an end was that nobody dated. */
 enum status life_date_ends(
 	struct pipeline *pipeline, struct store_reader *reader, int64_t job_id, struct error *err) MUST_CHECK;

@@ -290,6 +290,8 @@ enum status life_write(struct life *life, struct store_tx *tx, struct job_row *r
 	life->failed = (struct job_failed_incident){0};
 	TRY(renew(life, tx, row, &fault, err));
 	life->has_changed |= !is_row_same(&before, row);
+	if (!life->has_changed && span_equal(row->status, SPAN("Failed")))
+		TRY(stall_is_named_otherwise(store_tx_reader(tx), life->arena, row, &fault, &life->has_changed, err));
 	if ((job = directory_peek_id(life->pipeline->directory, row->job_id)))
 		life_note(job, &life->known);
 	if (!life->has_changed && !must_write)

@@ -285,6 +285,22 @@ void stall_run(struct pipeline *pipeline, struct store_reader *reader)
 
 /* ---- failure ---- */
 
+enum status stall_is_named_otherwise(struct store_reader *reader, struct arena *arena, const struct job_row *job,
+	const struct known_fault *fault, bool *out, struct error *err)
+{
+	struct incident incident;
+	struct incident_row row;
+	uint32_t open_id;
+
+	*out = false;
+	TRY(find_open(reader, job->job_id, INCIDENT_JOB_FAILED, &incident, &open_id, err));
+	if (!open_id || !fault->is_looked_for)
+		return OK;
+	TRY(store_read_incident(reader, arena, job->job_id, open_id, &row, err));
+	*out = !span_equal(row.facts, fault->facts);
+	return OK;
+}
+
 enum status stall_put_status(struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
 	const struct known_fault *fault, struct job_failed_incident *out, struct error *err)
 {
@@ -295,7 +311,7 @@ enum status stall_put_status(struct pipeline *pipeline, struct store_tx *tx, con
 	*out = (struct job_failed_incident){0};
 	TRY(notices_enqueue_job_state(pipeline, tx, job, &out->has_state_messages, err));
 	TRY(find_open(store_tx_reader(tx), job->job_id, INCIDENT_JOB_FAILED, &incident, &open_id, err));
-	if (has_failed && open_id && fault->facts.len)
+	if (has_failed && open_id && fault->is_looked_for)
 		return store_put_incident_facts(tx, job->job_id, open_id, fault->facts, err);
 	if (has_failed == (open_id != 0))
 		return OK;

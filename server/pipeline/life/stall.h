@@ -31,4 +31,7 @@ struct job_failed_incident {
 struct known_fault; /* what the log told of before; its spans live until then */
 enum status stall_put_status(struct pipeline *pipeline, struct store_tx *tx, const struct job_row *job,
 	const struct known_fault *fault, struct job_failed_incident *out, struct error *err) MUST_CHECK;
+/* The incident of the failure, which is in the store, has another fault than this one. */
+enum status stall_is_named_otherwise(struct store_reader *reader, struct arena *arena, const struct job_row *job,
+	const struct known_fault *fault, bool *out, struct error *err) MUST_CHECK;
 void stall_publish_failed(struct pipeline *pipeline, const struct job_failed_incident *failed);

@@ -359,6 +359,36 @@ TEST(chatter_has_no_signature)
 			test_fail(__FILE__, __LINE__, "'%s' is '%s'", chatter[i], name_of(set, chatter[i], false));
 }
 
+TEST(what_is_only_supposed_is_no_fault_of_the_program)
+{
+	static const char *const supposed[] = {
+		"2026-11-30 01:10:00,123 INFO trainer: with a micro batch of 64 we may hit CUDA out of memory. Using 32.",
+		"note that this might end in an OutOfMemoryError: CUDA would be full",
+		"Lower the batch size if you see CUDA out of memory. It is 64 now.",
+		"[rank0]: activation checkpointing is on to avoid CUDA out of memory.",
+		"{\"level\": \"info\", \"msg\": \"a longer sequence could run into CUDA out of memory.\"}",
+		"Tip: to prevent RESOURCE_EXHAUSTED: Out of memory, lower XLA_PYTHON_CLIENT_MEM_FRACTION",
+		"It would fail: with 16 workers one may meet DataLoader worker (pid 12) is killed by signal"};
+	static const struct {
+		const char *text, *name;
+	} real[] = {{"RuntimeError: CUDA out of memory. Tried to allocate 2.87 GiB; you may set max_split_size_mb",
+			    "cuda_oom"},
+		{"we may try again: CUDA out of memory.", "cuda_oom"},
+		{"the step could not run because of CUDA out of memory.", "cuda_oom"},
+		{"Rank 3 may have died of CUDA out of memory. Tried to allocate 2.00 GiB", "cuda_oom"},
+		{"If this goes on, stop. CUDA out of memory. Skipping the batch", "cuda_oom"},
+		{"step 5 failed with CUDA out of memory. Retrying", "cuda_oom"},
+		{"{\"can\": 1, \"error\": \"CUDA out of memory.\"}", "cuda_oom"},
+		{"Might be a full disk [rank3]: OSError: [Errno 28] No space left on device", "disk_full"}};
+	AUTO(signature_set) set = read_shipped_signatures();
+
+	for (size_t i = 0; i < sizeof supposed / sizeof *supposed; i++)
+		if (*name_of(set, supposed[i], false))
+			test_fail(__FILE__, __LINE__, "'%s' is '%s'", supposed[i], name_of(set, supposed[i], false));
+	for (size_t i = 0; i < sizeof real / sizeof *real; i++)
+		CHECK_TEXT(name_of(set, real[i].text, false), real[i].name);
+}
+
 TEST(what_nvidia_smi_prints_begins_a_line)
 {
 	static const char *const own[] = {"        Remapping Failure Occurred        : Yes",

@@ -302,6 +302,24 @@ enum status store_read_told_elsewhere(struct store_reader *reader, struct arena 
 	return statement_check(&s, err);
 }
 
+enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t stream,
+	uint64_t line, int64_t after_ms, size_t limit, int64_t **job_ids, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field ids[] = {FIELD_ALONE(int64_t)};
+
+	TRY(statement_open(&s, reader,
+		"SELECT j.job_id FROM jobs AS j WHERE j.status = 'Failed' AND j.job_id IN (SELECT h.job_id FROM node_faults AS f"
+		" JOIN jobs AS t ON t.job_id = f.job_id JOIN stream_hosts AS h ON h.host = f.host AND h.job_id <> f.job_id"
+		" AND h.from_ms <= f.last_ms JOIN jobs AS o ON o.job_id = h.job_id AND t.team IN ('', o.team)"
+		" AND o.ended_ms >= f.ts_ms - ?4"
+		" WHERE f.job_id = ?1 AND (?2 < 0 OR (f.stream_id = ?2 AND f.line = ?3)))"
+		" ORDER BY j.ended_ms DESC, j.job_id LIMIT ?5",
+		err));
+	bind_numbers(&s, job_id, stream, (int64_t)line, after_ms, (int64_t)limit);
+	return rows_read(&s, arena, ROWS(ids, int64_t), job_ids, count, err);
+}
+
 enum status store_read_every_hit(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
 	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err)
 {
