@@ -1,9 +1,17 @@
 #include "http/response.h"
 
+#include "base/codec/zstd.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { LARGEST_REPLY_BYTES = 256 << 20, LEAST_COMPRESSED_BYTES = 1024, GZIP_LEVEL = 1, HEADER_VALUE_BYTES = 512 };
+enum {
+	LARGEST_REPLY_BYTES = 256 << 20,
+	LEAST_COMPRESSED_BYTES = 1024,
+	GZIP_LEVEL = 1,
+	ZSTD_LEVEL = 1,
+	HEADER_VALUE_BYTES = 512,
+};
 
 static const struct {
 	enum status status;
@@ -262,7 +270,7 @@ bool response_settle(struct http_response *response, enum status status, struct 
 }
 
 /* One element of Accept-Encoding: "gzip;q=0.5". */
-static bool element_accepts(struct span element, struct span encoding)
+static bool element_accepts(struct span element, struct span encoding, bool is_known_to_all)
 {
 	struct span name, parameter;
 	double quality = 1;
@@ -270,7 +278,7 @@ static bool element_accepts(struct span element, struct span encoding)
 	if (!span_next(&element, ';', &name))
 		return false;
 	name = span_trim(name);
-	if (!span_equal_fold(name, encoding) && !span_equal(name, SPAN("*")))
+	if (!span_equal_fold(name, encoding) && !(is_known_to_all && span_equal(name, SPAN("*"))))
 		return false;
 	while (span_next(&element, ';', &parameter)) {
 		parameter = span_trim(parameter);
@@ -280,19 +288,25 @@ static bool element_accepts(struct span element, struct span encoding)
 	return quality > 0;
 }
 
-static bool accepts(struct span accept_encoding, struct span encoding)
+static bool accepts(struct span accept_encoding, struct span encoding, bool is_known_to_all)
 {
 	struct span element;
 
 	while (span_next(&accept_encoding, ',', &element))
-		if (element_accepts(element, encoding))
+		if (element_accepts(element, encoding, is_known_to_all))
 			return true;
 	return false;
 }
 
 bool response_accepts_gzip(struct span accept_encoding)
 {
-	return accepts(accept_encoding, SPAN("gzip"));
+	return accepts(accept_encoding, SPAN("gzip"), true);
+}
+
+/* By name: who takes anything (a lone star) means what is known to all. */
+static bool accepts_zstd(struct span accept_encoding)
+{
+	return accepts(accept_encoding, SPAN("zstd"), false);
 }
 
 static bool is_text(const char *content_type)
@@ -313,7 +327,15 @@ enum encoding response_choose_encoding(struct http_response *response, struct sp
 	http_response_header(response, "Vary", "Accept-Encoding");
 	if (response_accepts_gzip(accept_encoding))
 		return ENCODING_GZIP;
-	return accepts(accept_encoding, SPAN("zstd")) ? ENCODING_ZSTD : ENCODING_IDENTITY;
+	return accepts_zstd(accept_encoding) ? ENCODING_ZSTD : ENCODING_IDENTITY;
+}
+
+static enum status pack(enum encoding encoding, struct span plain, struct buf *packed)
+{
+	if (encoding == ENCODING_GZIP)
+		return deflate_gzip(plain, GZIP_LEVEL, packed, NULL);
+	AUTO(zstd) zstd = zstd_new();
+	return zstd ? zstd_pack(zstd, plain, ZSTD_LEVEL, packed, NULL) : ERR_MEMORY;
 }
 
 void response_compress(struct http_response *response, struct span accept_encoding)
@@ -324,15 +346,16 @@ void response_compress(struct http_response *response, struct span accept_encodi
 		find_header(response, "Content-Encoding") || response->header_count + 2 > room)
 		return;
 	http_response_header(response, "Vary", "Accept-Encoding");
-	if (!response_accepts_gzip(accept_encoding))
+	bool is_zstd = accepts_zstd(accept_encoding);
+	if (!is_zstd && !response_accepts_gzip(accept_encoding))
 		return;
 	AUTO_DONE(buf) packed = BUF_INIT(response->body.len);
-	if (deflate_gzip(buf_span(&response->body), GZIP_LEVEL, &packed, NULL) != OK)
+	if (pack(is_zstd ? ENCODING_ZSTD : ENCODING_GZIP, buf_span(&response->body), &packed) != OK)
 		return; /* did not become smaller */
 	struct buf plain = response->body;
 	response->body = packed;
 	packed = plain;
-	http_response_header(response, "Content-Encoding", "gzip");
+	http_response_header(response, "Content-Encoding", is_zstd ? "zstd" : "gzip");
 }
 
 void response_each_header(const struct http_response *response, response_visit *visit, void *context)

@@ -33,6 +33,17 @@ void pack_double(struct buf *out, double value)
 	buf_append(out, &bits, sizeof bits);
 }
 
+/* Little endian already: they are copied as they are. */
+void pack_doubles(struct buf *out, const double *values, size_t count)
+{
+	bool is_same = htole64(1) == 1;
+
+	if (is_same)
+		buf_append(out, values, count * sizeof *values);
+	for (size_t i = 0; i < count && !is_same; i++)
+		pack_double(out, values[i]);
+}
+
 void pack_span(struct buf *out, struct span bytes)
 {
 	pack_u64(out, bytes.len);
@@ -89,6 +100,22 @@ double unpack_double(struct unpacker *u)
 	bits = le64toh(bits);
 	memcpy(&value, &bits, sizeof value);
 	return value;
+}
+
+void unpack_doubles(struct unpacker *u, double *values, size_t count)
+{
+	bool is_same = htole64(1) == 1;
+
+	if (u->rest.len / sizeof *values < count) {
+		fail(u);
+		return;
+	}
+	if (is_same && count) {
+		memcpy(values, u->rest.ptr, count * sizeof *values);
+		u->rest = span_skip(u->rest, count * sizeof *values);
+	}
+	for (size_t i = 0; i < count && !is_same; i++)
+		values[i] = unpack_double(u);
 }
 
 struct span unpack_span(struct unpacker *u)

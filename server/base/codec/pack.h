@@ -23,6 +23,7 @@ char *pack_u64_at(char *at, uint64_t value);
 void pack_u64(struct buf *out, uint64_t value);
 void pack_i64(struct buf *out, int64_t value); /* zigzag */
 void pack_double(struct buf *out, double value); /* all bits kept: NaN, -0 */
+void pack_doubles(struct buf *out, const double *values, size_t count);
 void pack_span(struct buf *out, struct span bytes); /* length, bytes */
 
 /* After a malformed read has_failed stays set and everything reads as zero or empty: check once at the end. */
@@ -37,6 +38,7 @@ void unpacker_no_memory(struct unpacker *u);
 uint64_t unpack_u64(struct unpacker *u);
 int64_t unpack_i64(struct unpacker *u);
 double unpack_double(struct unpacker *u);
+void unpack_doubles(struct unpacker *u, double *values, size_t count); /* all or, where that fails, none */
 struct span unpack_span(struct unpacker *u);
 /* A count that must fit: fails when more items of at least min_item_bytes each cannot be in what is left. */
 size_t unpack_count(struct unpacker *u, size_t min_item_bytes);
