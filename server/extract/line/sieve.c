@@ -11,16 +11,18 @@
 enum {
 	KEY_BYTES = 3,
 	STRIDE_MAX = 4,
-	LONG_KEY_BYTES = 4, /* where all literals are long enough for the stride above */
-	LONG_STRIDE_MAX = 8,
+	LONG_KEY_BYTES =
+		6, /* at most, where all literals are long enough for the stride above: seldom is such a key another's */
+	READ_BYTES = 8, /* for a key */
+	LITERAL_ENOUGH = 2 * LONG_KEY_BYTES - 1,
 	SLOT_BITS_MIN = 10,
-	SLOT_BITS_MAX = 12,
-	LONG_SLOT_BITS = 14,
+	SLOT_BITS_MAX = 14,
 	MARK_BITS = 16,
 	ENTRIES_MAX = UINT16_MAX - 1
 };
 
-#define HASH_FACTOR UINT32_C(0x9e3779b1)
+#define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+#define FOLD_EIGHT UINT64_C(0x2020202020202020)
 
 struct sieve {
 	struct arena *arena; /* of all that follows; grows once more, when the table is made */
@@ -30,28 +32,28 @@ struct sieve {
 	struct span patterns[SIEVE_MAX];
 };
 
-/* Of its first bits the slot and the mark. The factor of a short key has no bits for the byte behind it. */
-static inline uint32_t hash_of_key(uint32_t factor, uint32_t key)
+/* Of its first bits the slot and the mark. The factor has no bits for what stands behind the key. */
+static inline uint32_t hash_of_key(uint64_t factor, uint64_t key)
 {
-	return (key | 0x20202020) * factor;
+	return (uint32_t)((key | FOLD_EIGHT) * factor >> 32);
 }
 
 static uint32_t hash_of(const struct sieve_table *table, const char *at)
 {
-	uint32_t key = 0;
+	uint64_t key = 0;
 
 	for (unsigned i = 0; i < table->key_bytes; i++)
-		key |= (uint32_t)(unsigned char)at[i] << 8 * i;
+		key |= (uint64_t)(unsigned char)at[i] << 8 * i;
 	return hash_of_key(table->factor, key);
 }
 
-/* The same, of text with a byte more than a short key, which costs one load where bytes lie in this order. */
-static inline uint32_t hash_within(uint32_t factor, const char *at)
+/* The same, of text with READ_BYTES, which costs one load where bytes lie in this order. */
+static inline uint32_t hash_within(uint64_t factor, const char *at)
 {
-	uint32_t key;
+	uint64_t key;
 
 	memcpy(&key, at, sizeof key);
-	return hash_of_key(factor, le32toh(key));
+	return hash_of_key(factor, le64toh(key));
 }
 
 static size_t shortest_of(const struct regex_clause *clause)
@@ -176,10 +178,10 @@ static bool add_literal(struct sieve_table *table, struct arena *arena, struct s
 
 static bool alloc_hashes(struct sieve_table *table, struct arena *arena, size_t entries)
 {
-	unsigned bits = SLOT_BITS_MIN, most = table->key_bytes == LONG_KEY_BYTES ? LONG_SLOT_BITS : SLOT_BITS_MAX;
+	unsigned bits = SLOT_BITS_MIN;
 	size_t mark_bytes = ((size_t)1 << MARK_BITS) / 8;
 
-	while (bits < most && (size_t)1 << bits < entries * 64)
+	while (bits < SLOT_BITS_MAX && (size_t)1 << bits < entries * 64)
 		bits++;
 	table->slot_shift = 32 - bits;
 	size_t slot_bytes = ((size_t)1 << bits) * sizeof *table->slots;
@@ -203,19 +205,18 @@ static bool add_all(struct sieve_table *table, struct arena *arena, const struct
 	return true;
 }
 
-/* The stride is what the shortest literal allows. */
+/* Key and stride are what the shortest literal allows. */
 static bool fill_hashes(struct sieve_table *table, struct arena *arena, const struct regex_clause *clauses,
 	size_t count, size_t literals)
 {
-	size_t shortest = LONG_KEY_BYTES + LONG_STRIDE_MAX - 1;
+	size_t shortest = LITERAL_ENOUGH;
 
 	for (size_t i = 0; i < count; i++) {
 		size_t bytes = clauses[i].count ? shortest_of(&clauses[i]) : SIZE_MAX;
 		shortest = bytes < shortest ? bytes : shortest;
 	}
-	bool has_long_keys = shortest > KEY_BYTES + STRIDE_MAX - 1;
-	table->key_bytes = has_long_keys ? LONG_KEY_BYTES : KEY_BYTES;
-	table->factor = has_long_keys ? HASH_FACTOR : HASH_FACTOR << 8;
+	table->key_bytes = shortest < KEY_BYTES + STRIDE_MAX ? KEY_BYTES : (unsigned)(shortest + 1) / 2;
+	table->factor = HASH_FACTOR << 8 * (READ_BYTES - table->key_bytes);
 	table->stride = (unsigned)(shortest - table->key_bytes + 1);
 	return alloc_hashes(table, arena, literals * table->stride) && add_all(table, arena, clauses, count);
 }
@@ -247,7 +248,7 @@ static enum status fill(
 		return error_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		TRY(find_clause(&clauses[i], scratch, patterns[i], err));
-		if ((literals + clauses[i].count) * LONG_STRIDE_MAX > ENTRIES_MAX)
+		if ((literals + clauses[i].count) * LONG_KEY_BYTES > ENTRIES_MAX)
 			clauses[i].count = 0;
 		literals += clauses[i].count;
 		if (patterns[i].len && clauses[i].count == 0)
@@ -325,29 +326,46 @@ static inline void look(
 		sieve_look(table, table->slots[hash >> table->slot_shift], text, at, found);
 }
 
+/* Where a key is near the end. */
+static __attribute__((noinline)) void find_at_end(
+	const struct sieve_table *table, struct span text, size_t at, uint64_t found[SIEVE_WORDS])
+{
+	char end[2 * READ_BYTES] = {0};
+
+	for (; at + READ_BYTES <= text.len; at += table->stride)
+		look(table, hash_within(table->factor, text.ptr + at), text, at, found);
+	if (at >= text.len)
+		return;
+	memcpy(end, text.ptr + at, text.len - at);
+	for (size_t i = at; i + table->key_bytes <= text.len; i += table->stride)
+		look(table, hash_within(table->factor, end + (i - at)), text, i, found);
+}
+
+/* Not inlined: the loop that leads here would have no registers left. */
+static __attribute__((noinline)) void look_at_four(
+	const struct sieve_table *table, struct span text, size_t at, uint64_t found[SIEVE_WORDS])
+{
+	for (size_t i = 0; i < 4; i++, at += table->stride)
+		look(table, hash_within(table->factor, text.ptr + at), text, at, found);
+}
+
 /* Four places at a time: nearly always there is nothing at any of them. */
 static void find(const struct sieve_table *table, struct span text, uint64_t found[SIEVE_WORDS])
 {
 	const uint64_t *marks = table->marks;
-	uint32_t factor = table->factor;
+	uint64_t factor = table->factor;
 	size_t stride = table->stride, at = 0;
 
-	for (; at + KEY_BYTES + 3 * stride < text.len; at += 4 * stride) {
+	for (; at + 3 * stride + READ_BYTES <= text.len; at += 4 * stride) {
 		const char *key = text.ptr + at;
 		uint32_t a = hash_within(factor, key), b = hash_within(factor, key + stride);
 		uint32_t c = hash_within(factor, key + 2 * stride), d = hash_within(factor, key + 3 * stride);
 		uint64_t any = mark_of(marks, a) | mark_of(marks, b) | mark_of(marks, c) | mark_of(marks, d);
 		if (__builtin_expect((any & 1) == 0, 1))
 			continue;
-		look(table, a, text, at, found);
-		look(table, b, text, at + stride, found);
-		look(table, c, text, at + 2 * stride, found);
-		look(table, d, text, at + 3 * stride, found);
+		look_at_four(table, text, at, found);
 	}
-	for (; at + KEY_BYTES < text.len; at += stride)
-		look(table, hash_within(factor, text.ptr + at), text, at, found);
-	if (table->key_bytes == KEY_BYTES && at + KEY_BYTES == text.len)
-		look(table, hash_of(table, text.ptr + at), text, at, found);
+	find_at_end(table, text, at, found);
 }
 
 void sieve_find(const struct sieve *sieve, struct span text, uint64_t found[SIEVE_WORDS])

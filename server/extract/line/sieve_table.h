@@ -21,7 +21,7 @@ struct sieve_table {
 	bool is_wide;
 	bool has_short; /* a literal of fewer bytes than a wide key */
 	unsigned key_bytes, stride, slot_shift;
-	uint32_t factor;
+	uint64_t factor;
 	uint64_t always[SIEVE_WORDS]; /* patterns that require no text */
 	uint64_t *marks; /* a bit for each hash that a key has: they stay in the first cache, which the slots do not */
 	uint16_t *slots; /* by the key's hash; 0: none, else of entries, from 1 */
