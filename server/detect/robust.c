@@ -61,7 +61,7 @@ static double correlation_of(const float *residuals, size_t count, double spread
 	double products = 0, squares = 0, limit = 3 * spread, before = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double r = fmax(-limit, fmin(limit, (double)residuals[i]));
+		double r = robust_clip((double)residuals[i], -limit, limit); /* finite: fmin() and fmax() are calls */
 		products += r * before;
 		squares += r * r;
 		before = r;

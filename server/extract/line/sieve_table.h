@@ -4,7 +4,8 @@
  */
 #pragma once
 
-#include "extract/line/sieve.h"
+#include "base/span.h"
+#include "extract/line/sieve_bits.h"
 
 enum { SIEVE_NIBBLE_SETS = 8, SIEVE_BUCKETS = 8 };
 
