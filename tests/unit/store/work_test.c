@@ -1,7 +1,9 @@
 /* What a question costs the database must not grow with what else is stored: counted in steps of SQLite's machine, not in time. */
 #include "harness.h"
+#include "store/faults.h"
 #include "store/goodput.h"
 #include "store/job_facts.h"
+#include "store/stream_hosts.h"
 
 enum { FEW = 20, MANY = 2000, STREAMS_FEW = 10, STREAMS_MANY = 400, SLACK_STEPS = 20 };
 #define DAY_MS INT64_C(86400000)
@@ -165,4 +167,67 @@ TEST(one_metric_or_stream_costs_the_same_beside_many_others)
 	CHECK(ask_main_metric(&h, many) <= ask_main_metric(&h, few) + SLACK_STEPS);
 	CHECK(ask_last_stream(&h, many, STREAMS_MANY) <= ask_last_stream(&h, few, STREAMS_FEW) + SLACK_STEPS);
 	harness_done(&h);
+}
+
+/* ---- faults of a machine that sent many streams ---- */
+
+static int64_t says_nothing(void *context, int64_t job_id, uint32_t stream_id)
+{
+	(void)context, (void)job_id, (void)stream_id;
+	return 0;
+}
+
+static void put_stays(struct harness *h, int64_t job_id, size_t streams)
+{
+	put_streams(h, job_id, streams);
+	for (size_t i = 0; i < streams; i++) {
+		const struct stream_host_row stay = {
+			.job_id = job_id, .stream_id = (uint32_t)(i + 1), .host = SPAN("gpu")};
+		CHECK_OK(store_put_stream_host(h->tx, &stay, &err));
+	}
+}
+
+static void put_faults(struct harness *h, int64_t job_id, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct node_fault_row fault = {.host = SPAN("gpu"),
+			.ts_ms = (int64_t)i + 1,
+			.job_id = job_id,
+			.stream_id = 1,
+			.line = i,
+			.signature = SPAN("xid_79"),
+			.last_ms = (int64_t)i + 1,
+			.text = SPAN("")};
+		CHECK_OK(store_put_node_fault(h->tx, &fault, &err));
+	}
+}
+
+static int ask_faults_elsewhere(size_t streams, size_t faults)
+{
+	const struct stream_ends ends = {says_nothing, NULL, 1};
+	struct harness h = harness_new();
+	struct said_hit *hits;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t trains = harness_job(&h, "trains"), tells = harness_job(&h, "tells");
+	put_stays(&h, trains, streams);
+	put_faults(&h, tells, faults);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_told_elsewhere(
+		h.reader, h.arena, &ends, trains, INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
+	CHECK_INT(count, faults);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(faults_of_a_machine_are_read_once_however_many_streams_it_sent)
+{
+	int least = ask_faults_elsewhere(STREAMS_FEW, FEW);
+	int more_streams = ask_faults_elsewhere(STREAMS_MANY, FEW),
+	    more_faults = ask_faults_elsewhere(STREAMS_FEW, MANY);
+
+	CHECK(ask_faults_elsewhere(STREAMS_MANY, MANY) <= more_streams + more_faults - least + SLACK_STEPS);
 }
