@@ -3,6 +3,7 @@
 #include "store/faults.h"
 #include "store/goodput.h"
 #include "store/job_facts.h"
+#include "store/sessions.h"
 #include "store/stream_hosts.h"
 
 enum { FEW = 20, MANY = 2000, STREAMS_FEW = 10, STREAMS_MANY = 400, SLACK_STEPS = 20 };
@@ -230,4 +231,37 @@ TEST(faults_of_a_machine_are_read_once_however_many_streams_it_sent)
 	    more_faults = ask_faults_elsewhere(STREAMS_FEW, MANY);
 
 	CHECK(ask_faults_elsewhere(STREAMS_MANY, MANY) <= more_streams + more_faults - least + SLACK_STEPS);
+}
+
+/* ---- processes that are at work ---- */
+
+static int ask_ended(size_t streams)
+{
+	struct harness h = harness_new();
+	struct held_row *held;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	put_streams(&h, job, streams);
+	for (size_t i = 0; i < streams; i++)
+		CHECK_OK(store_put_session(h.tx, job, (uint32_t)(i + 1), 1000, &err));
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_held_if_any_ended(h.reader, h.arena, job, &held, &count, &err));
+	CHECK_INT(count, 0);
+	int steps = take_steps(h.reader);
+	harness_begin(&h);
+	CHECK_OK(store_put_exit(
+		h.tx, &(struct exit_row){.job_id = job, .stream_id = 1, .code = 1, .reason = SPAN("")}, &err));
+	harness_commit(&h);
+	CHECK_OK(store_read_held_if_any_ended(h.reader, h.arena, job, &held, &count, &err));
+	CHECK_INT(count, streams);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(how_processes_ended_costs_the_same_whatever_many_are_at_work)
+{
+	CHECK(ask_ended(STREAMS_MANY) <= ask_ended(STREAMS_FEW) + SLACK_STEPS);
 }
