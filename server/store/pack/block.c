@@ -109,8 +109,7 @@ static struct block_list open_list(struct unpacker *in, size_t count)
 	struct block_list list = {.left = unpack_count(in, LISTED_MIN_BYTES)};
 
 	list.at = *in;
-	for (uint64_t i = 0; i < 2 * list.left; i++)
-		unpack_u64(in);
+	unpack_pass(in, 2 * list.left);
 	if (list.left)
 		go_to_next(&list, count);
 	return list;
@@ -132,8 +131,7 @@ struct block_cursor block_lines(struct span plain)
 	struct block_cursor cursor = {.count = unpack_count(&in, LINE_MIN_BYTES)};
 
 	cursor.times = in;
-	for (size_t i = 0; i < cursor.count; i++)
-		unpack_i64(&in);
+	unpack_pass(&in, cursor.count);
 	cursor.flags = open_list(&in, cursor.count);
 	cursor.newlines = open_list(&in, cursor.count);
 	cursor.texts = in;
