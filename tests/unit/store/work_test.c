@@ -1,8 +1,11 @@
 /* What a question costs the database must not grow with what else is stored: counted in steps of SQLite's machine, not in time. */
 #include "harness.h"
+#include "model/incident.h"
+#include "store/alerts.h"
 #include "store/faults.h"
 #include "store/goodput.h"
 #include "store/job_facts.h"
+#include "store/nodes.h"
 #include "store/sessions.h"
 #include "store/stream_hosts.h"
 
@@ -264,4 +267,47 @@ static int ask_ended(size_t streams)
 TEST(how_processes_ended_costs_the_same_whatever_many_are_at_work)
 {
 	CHECK(ask_ended(STREAMS_MANY) <= ask_ended(STREAMS_FEW) + SLACK_STEPS);
+}
+
+/* ---- the slow steps of a machine ---- */
+
+static void put_straggler(struct harness *h, size_t n)
+{
+	char name[32];
+	snprintf(name, sizeof name, "n-%zu", n);
+	int64_t job = harness_job(h, name);
+	uint32_t stream = harness_stream(h, job, "algo-1");
+	const struct stream_host_row stay = {.job_id = job, .stream_id = stream, .host = span_from(name)};
+	struct incident_row incident = {.job_id = job,
+		.stream_id = stream,
+		.series_id = harness_series(h, job, stream, "step_time"),
+		.metric = SPAN("step_time"),
+		.incident = {.kind = INCIDENT_STRAGGLER, .first_step = 1, .last_step = 3, .opened_ms = 100}};
+	struct incident_news news;
+
+	CHECK_OK(store_put_stream_host(h->tx, &stay, &err));
+	CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
+}
+
+static int ask_stragglers_of_one(size_t hosts)
+{
+	struct harness h = harness_new();
+	struct node_straggler *rows;
+	size_t count;
+
+	harness_begin(&h);
+	for (size_t i = 0; i < hosts; i++)
+		put_straggler(&h, i);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, SPAN("n-3"), 0, MANY, &rows, &count, &err));
+	CHECK_INT(count, 1);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(the_slow_steps_of_a_machine_cost_the_same_beside_those_of_many)
+{
+	CHECK(ask_stragglers_of_one(STREAMS_MANY) <= ask_stragglers_of_one(STREAMS_FEW) + SLACK_STEPS);
 }
