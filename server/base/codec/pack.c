@@ -61,7 +61,7 @@ static void fail(struct unpacker *u)
 	u->rest.len = 0;
 }
 
-uint64_t unpack_u64(struct unpacker *u)
+uint64_t unpack_long(struct unpacker *u)
 {
 	uint64_t value = 0;
 
@@ -79,11 +79,22 @@ uint64_t unpack_u64(struct unpacker *u)
 	return 0;
 }
 
-int64_t unpack_i64(struct unpacker *u)
+/* Eight bytes at once; the last of each number has no top bit. */
+void unpack_pass(struct unpacker *u, size_t count)
 {
-	uint64_t value = unpack_u64(u);
+	static const uint64_t tops = 0x8080808080808080;
+	const char *at = u->rest.ptr, *end = at + u->rest.len;
 
-	return unpack_zigzag(value);
+	for (uint64_t word; count >= sizeof word && (size_t)(end - at) >= sizeof word; at += sizeof word) {
+		memcpy(&word, at, sizeof word);
+		count -= (size_t)__builtin_popcountll(~word & tops);
+	}
+	for (; count && at < end; at++)
+		count -= (unsigned char)*at < 0x80;
+	if (count)
+		fail(u);
+	else
+		u->rest = span_of(at, (size_t)(end - at));
 }
 
 double unpack_double(struct unpacker *u)

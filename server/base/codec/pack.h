@@ -35,8 +35,22 @@ struct unpacker {
 
 struct unpacker unpacker_on(struct span bytes);
 void unpacker_no_memory(struct unpacker *u);
-uint64_t unpack_u64(struct unpacker *u);
-int64_t unpack_i64(struct unpacker *u);
+uint64_t unpack_long(struct unpacker *u); /* unpack_u64 is for callers */
+static inline uint64_t unpack_u64(struct unpacker *u)
+{
+	unsigned char byte = u->rest.len ? (unsigned char)u->rest.ptr[0] : 0x80;
+
+	if (byte >= 0x80)
+		return unpack_long(u);
+	u->rest = span_skip(u->rest, 1);
+	return byte;
+}
+static inline int64_t unpack_i64(struct unpacker *u)
+{
+	return unpack_zigzag(unpack_u64(u));
+}
+void unpack_pass(
+	struct unpacker *u, size_t count); /* over so many of either, without looking whether each is well-formed */
 double unpack_double(struct unpacker *u);
 void unpack_doubles(struct unpacker *u, double *values, size_t count); /* all or, where that fails, none */
 struct span unpack_span(struct unpacker *u);

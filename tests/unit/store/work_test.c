@@ -1,7 +1,13 @@
 /* What a question costs the database must not grow with what else is stored: counted in steps of SQLite's machine, not in time. */
 #include "harness.h"
+#include "model/incident.h"
+#include "store/alerts.h"
+#include "store/faults.h"
 #include "store/goodput.h"
 #include "store/job_facts.h"
+#include "store/nodes.h"
+#include "store/sessions.h"
+#include "store/stream_hosts.h"
 
 enum { FEW = 20, MANY = 2000, STREAMS_FEW = 10, STREAMS_MANY = 400, SLACK_STEPS = 20 };
 #define DAY_MS INT64_C(86400000)
@@ -165,4 +171,143 @@ TEST(one_metric_or_stream_costs_the_same_beside_many_others)
 	CHECK(ask_main_metric(&h, many) <= ask_main_metric(&h, few) + SLACK_STEPS);
 	CHECK(ask_last_stream(&h, many, STREAMS_MANY) <= ask_last_stream(&h, few, STREAMS_FEW) + SLACK_STEPS);
 	harness_done(&h);
+}
+
+/* ---- faults of a machine that sent many streams ---- */
+
+static int64_t says_nothing(void *context, int64_t job_id, uint32_t stream_id)
+{
+	(void)context, (void)job_id, (void)stream_id;
+	return 0;
+}
+
+static void put_stays(struct harness *h, int64_t job_id, size_t streams)
+{
+	put_streams(h, job_id, streams);
+	for (size_t i = 0; i < streams; i++) {
+		const struct stream_host_row stay = {
+			.job_id = job_id, .stream_id = (uint32_t)(i + 1), .host = SPAN("gpu")};
+		CHECK_OK(store_put_stream_host(h->tx, &stay, &err));
+	}
+}
+
+static void put_faults(struct harness *h, int64_t job_id, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct node_fault_row fault = {.host = SPAN("gpu"),
+			.ts_ms = (int64_t)i + 1,
+			.job_id = job_id,
+			.stream_id = 1,
+			.line = i,
+			.signature = SPAN("xid_79"),
+			.last_ms = (int64_t)i + 1,
+			.text = SPAN("")};
+		CHECK_OK(store_put_node_fault(h->tx, &fault, &err));
+	}
+}
+
+static int ask_faults_elsewhere(size_t streams, size_t faults)
+{
+	const struct stream_ends ends = {says_nothing, NULL, 1};
+	struct harness h = harness_new();
+	struct said_hit *hits;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t trains = harness_job(&h, "trains"), tells = harness_job(&h, "tells");
+	put_stays(&h, trains, streams);
+	put_faults(&h, tells, faults);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_told_elsewhere(
+		h.reader, h.arena, &ends, trains, INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
+	CHECK_INT(count, faults);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(faults_of_a_machine_are_read_once_however_many_streams_it_sent)
+{
+	int least = ask_faults_elsewhere(STREAMS_FEW, FEW);
+	int more_streams = ask_faults_elsewhere(STREAMS_MANY, FEW),
+	    more_faults = ask_faults_elsewhere(STREAMS_FEW, MANY);
+
+	CHECK(ask_faults_elsewhere(STREAMS_MANY, MANY) <= more_streams + more_faults - least + SLACK_STEPS);
+}
+
+/* ---- processes that are at work ---- */
+
+static int ask_ended(size_t streams)
+{
+	struct harness h = harness_new();
+	struct held_row *held;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	put_streams(&h, job, streams);
+	for (size_t i = 0; i < streams; i++)
+		CHECK_OK(store_put_session(h.tx, job, (uint32_t)(i + 1), 1000, &err));
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_held_if_any_ended(h.reader, h.arena, job, &held, &count, &err));
+	CHECK_INT(count, 0);
+	int steps = take_steps(h.reader);
+	harness_begin(&h);
+	CHECK_OK(store_put_exit(
+		h.tx, &(struct exit_row){.job_id = job, .stream_id = 1, .code = 1, .reason = SPAN("")}, &err));
+	harness_commit(&h);
+	CHECK_OK(store_read_held_if_any_ended(h.reader, h.arena, job, &held, &count, &err));
+	CHECK_INT(count, streams);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(how_processes_ended_costs_the_same_whatever_many_are_at_work)
+{
+	CHECK(ask_ended(STREAMS_MANY) <= ask_ended(STREAMS_FEW) + SLACK_STEPS);
+}
+
+/* ---- the slow steps of a machine ---- */
+
+static void put_straggler(struct harness *h, size_t n)
+{
+	char name[32];
+	snprintf(name, sizeof name, "n-%zu", n);
+	int64_t job = harness_job(h, name);
+	uint32_t stream = harness_stream(h, job, "algo-1");
+	const struct stream_host_row stay = {.job_id = job, .stream_id = stream, .host = span_from(name)};
+	struct incident_row incident = {.job_id = job,
+		.stream_id = stream,
+		.series_id = harness_series(h, job, stream, "step_time"),
+		.metric = SPAN("step_time"),
+		.incident = {.kind = INCIDENT_STRAGGLER, .first_step = 1, .last_step = 3, .opened_ms = 100}};
+	struct incident_news news;
+
+	CHECK_OK(store_put_stream_host(h->tx, &stay, &err));
+	CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
+}
+
+static int ask_stragglers_of_one(size_t hosts)
+{
+	struct harness h = harness_new();
+	struct node_straggler *rows;
+	size_t count;
+
+	harness_begin(&h);
+	for (size_t i = 0; i < hosts; i++)
+		put_straggler(&h, i);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, SPAN("n-3"), 0, MANY, &rows, &count, &err));
+	CHECK_INT(count, 1);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(the_slow_steps_of_a_machine_cost_the_same_beside_those_of_many)
+{
+	CHECK(ask_stragglers_of_one(STREAMS_MANY) <= ask_stragglers_of_one(STREAMS_FEW) + SLACK_STEPS);
 }
