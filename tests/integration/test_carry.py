@@ -273,6 +273,20 @@ def test_a_run_of_a_tracker_is_found_by_its_id_and_is_a_run_no_more(server, make
         assert at.get(f"/api/2.0/mlflow/runs/get?run_id={run_id}").status == status
 
 
+def test_messages_of_statuses_that_came_late_come_along(server, make_server):
+    """The same words again are kept where they came before what is earlier."""
+    other = make_server()
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status == 201
+    for status, after_ms in (("Starting", 0), ("Training", 9000), ("Restarting", 9000), ("Training", 5000), ("Restarting", 7000)):
+        server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": NOW_MS + after_ms, "StatusMessage": "the same"})
+    data = settled_export(server)
+    job, = records(data, "job")
+    assert [(row["at_ms"] - NOW_MS, row["status"]) for row in job["status_messages"] if row["message"] == "the same"] == [
+        (0, "Starting"), (5000, "Training"), (7000, "Restarting"), (9000, "Restarting"), (9000, "Training")]
+    assert take(other, data)["imported"] == 1
+    assert export(other) == data, "byte for byte"
+
+
 def test_evaluations_come_along(server, make_server):
     """Pages are of a thousand scores."""
     other = make_server()
