@@ -68,16 +68,20 @@ def let_text_go(talk, who, job, is_pinned):
         return
     if is_pinned and not refusal:
         talk.expect(200, who, "POST", talk.path(job, "/pin"), json={"pinned": True})
-    talk.expect(refusal or 200, who, "PATCH", talk.path(job), json={"retention": {"max_age_days": 1}})
+    limit(talk, who, job, refusal or 200)
     if refusal:
         return
     if not is_pinned:
         known.deleted = {stream: len(texts) for stream, texts in known.lines.items()}
-        for stream, texts in known.lines.items():
-            wait_until(lambda: is_gone(talk, job, stream, len(texts)), what=f"the text of {stream} to go")  # noqa: B023
+        for stream, texts in known.lines.items():  # a limit that is set is looked at: else once a minute
+            wait_until(lambda: limit(talk, who, job, 200) and is_gone(talk, job, stream, len(texts)), what=f"the text of {stream} to go")  # noqa: B023
     talk.expect(200, who, "PATCH", talk.path(job), json={"retention": None})
     if is_pinned:
         talk.expect(200, who, "POST", talk.path(job, "/pin"), json={"pinned": False})
+
+
+def limit(talk, who, job, status):
+    return talk.expect(status, who, "PATCH", talk.path(job), json={"retention": {"max_age_days": 1}})
 
 
 def is_gone(talk, job, stream, count):
