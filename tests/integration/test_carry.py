@@ -287,6 +287,29 @@ def test_messages_of_statuses_that_came_late_come_along(server, make_server):
     assert export(other) == data, "byte for byte"
 
 
+def test_figures_without_what_a_restart_made_again_are_stored_with_the_job(make_server):
+    """Its points were sealed before the restart, and it leaves RAM before anything more of it comes."""
+    server, other = make_server("--seal-age", "100ms"), make_server()
+    definition = {"Name": "loss", "Regex": r"step=(?<step>\d+) loss=(\S+)"}
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {"MetricDefinitions": [definition]}}).status == 201
+    server.send("j", [f"step={step} loss=2" for step in range(8)])
+    wait_until(lambda: server.figure("sealed_lines_total") == 8, what="the first lines to be sealed")
+    server.send("j", ["Resuming from checkpoint", *[f"step={step} loss=1" for step in range(6, 14)]])
+    server.wait_for_points("j", "loss", 14)
+    wait_until(lambda: is_exported_with(server, make_server, 14), what="a copy that has them")
+    take(other, export(server))
+    other.restart()
+    assert other.series("j", "loss")["count"] == 14
+
+
+def is_exported_with(server, make_server, count):
+    """A new server reads the state that the export has, before it mends it itself."""
+    third = make_server()
+    take(third, export(server))
+    third.restart()
+    return third.series("j", "loss")["count"] == count
+
+
 def test_evaluations_come_along(server, make_server):
     """Pages are of a thousand scores."""
     other = make_server()
