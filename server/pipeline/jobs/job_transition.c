@@ -184,11 +184,21 @@ static enum status put_told(struct change *change, struct store_tx *tx, const st
 		&(struct status_message){told->start_ms, told->status, change->transition->message}, err);
 }
 
-static enum status note_halt(struct change *change, struct store_tx *tx, const struct job_row *row, struct error *err)
+/* What somebody told is later: between it and what waits before it lines may have come that were none of a training until now. */
+static bool is_told_late(const struct told_row *rows, size_t count, const struct told_row *told)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].source != SOURCE_ASSUMED && rows[i].start_ms > told->start_ms)
+			return true;
+	return false;
+}
+
+static enum status note_halt(
+	struct change *change, struct store_tx *tx, const struct job_row *row, bool is_late, struct error *err)
 {
 	bool is_due = false;
 
-	if (change->transition->has_time && phase_is_waiting(change->transition->secondary))
+	if (change->transition->has_time && (is_late || phase_is_waiting(change->transition->secondary)))
 		TRY(halts_are_due(change->pipeline, store_tx_reader(tx), change->arena, row, &is_due, err));
 	change->halted_id = is_due ? row->job_id : 0;
 	return OK;
@@ -235,7 +245,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	TRY(put_told(change, tx, &row, &told, err));
 	TRY(life_write(&change->life, tx, &row, false, err));
 	say_ignored(change, &told, &row);
-	return note_halt(change, tx, &row, err);
+	return note_halt(change, tx, &row, is_told_late(rows, count, &told), err);
 }
 
 static void apply_transition(void *context)

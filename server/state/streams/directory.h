@@ -207,6 +207,7 @@ struct stream_state {
 	/* Streams of a thousand series are looked at each moment, mostly in vain: so that nobody looks through all of them. */
 	bool has_paces; /* a series noted some that stragglers.c has not fetched */
 	bool has_unsummed; /* a series may need its summary */
+	bool is_resummed; /* one was made anew since the stream was sealed: the stored state lacks it */
 	uint64_t undue_lines, undue_points; /* no tail was long (seal.c) when so much was extracted */
 	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them; also of statuses */
 	struct clock_skew skew;
