@@ -38,8 +38,9 @@ int main(int argc, char **argv)
 	struct error err = {0};
 
 	/* Buffers of a slice or a group come and go a thousand times a second: from the heap, or page faults are a fifth of the
-	 * work. What a burst needed goes back when it is over (mem_give_back). */
-	mallopt(M_ARENA_MAX, 2);
+	 * work. What a burst needed goes back when it is over (mem_give_back). With two heaps the threads of ingest wait for each
+	 * other; each more of them holds some memory that is free. */
+	mallopt(M_ARENA_MAX, 4);
 	mallopt(M_MMAP_THRESHOLD, 8 * 1024 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 16 * 1024 * 1024);
 

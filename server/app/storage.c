@@ -149,6 +149,16 @@ static bool waits(void *context, const struct error *why)
 	return poll(&signals, 1, storage->wait_ms) <= 0 || goes_on_after_signal(storage);
 }
 
+static bool is_over(void *context)
+{
+	struct storage *storage = context;
+	struct pollfd signals = {.fd = storage->signal_fd, .events = POLLIN};
+
+	while (!storage->is_told_to_stop && poll(&signals, 1, 0) > 0)
+		(void)goes_on_after_signal(storage);
+	return storage->is_told_to_stop;
+}
+
 static void ended(void *context, const struct error *why)
 {
 	struct storage *storage = context;
@@ -186,6 +196,7 @@ enum status storage_init(struct storage *storage, const struct options *options,
 	storage->ownership = (struct store_ownership){.name = storage->name,
 		.joins = joins,
 		.waits = signal_fd >= 0 ? waits : NULL,
+		.is_over = signal_fd >= 0 ? is_over : NULL,
 		.ended = ended,
 		.context = storage};
 	storage->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

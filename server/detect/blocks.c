@@ -9,7 +9,8 @@ bool blocks_add(struct blocks *blocks, double value, int64_t step, double *media
 {
 	if (blocks->used == 0)
 		blocks->first_step = step;
-	blocks->values[blocks->used++] = (float)fmax(-largest, fmin(largest, value));
+	double finite = value < largest ? value : largest;
+	blocks->values[blocks->used++] = (float)(finite < -largest ? -largest : finite);
 	if (blocks->used < BLOCK_POINTS)
 		return false;
 	blocks->used = 0;

@@ -15,6 +15,8 @@ struct detector_set {
 	enum role role;
 	struct unmean *unmean; /* of a loss; NULL of others */
 	void *states[KIND_COUNT]; /* NULL: the kind means nothing for the role */
+	unsigned char fed[KIND_COUNT]; /* the others, in order */
+	size_t fed_count;
 	unsigned unsaid; /* bits, by kind: what is open of it was not said since the job went on. Not packed */
 	unsigned since; /* points since then */
 };
@@ -28,9 +30,13 @@ struct detector_set *detector_set_new(enum role role)
 	set->role = role;
 	if (role == ROLE_LOSS && !(set->unmean = mem_zeroed(sizeof *set->unmean)))
 		return NULL;
-	for (size_t i = 0; i < KIND_COUNT; i++)
-		if (kinds[i]->roles & 1u << role && !(set->states[i] = mem_zeroed(kinds[i]->bytes)))
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		if (!(kinds[i]->roles & 1u << role))
+			continue;
+		if (!(set->states[i] = mem_zeroed(kinds[i]->bytes)))
 			return NULL;
+		set->fed[set->fed_count++] = (unsigned char)i;
+	}
 	return TAKE(set);
 }
 
@@ -78,8 +84,9 @@ void detector_set_feed(
 	bool is_seen = !set->unmean || !isfinite(point->value) || unmean_point(set->unmean, &own);
 
 	set->since += set->since <= CALM_POINTS;
-	for (size_t i = 0; i < KIND_COUNT; i++) {
-		if (!set->states[i] || (!is_seen && kinds[i] != &non_finite_kind))
+	for (size_t at = 0; at < set->fed_count; at++) {
+		size_t i = set->fed[at];
+		if (!is_seen && kinds[i] != &non_finite_kind)
 			continue;
 		kinds[i]->feed(set->states[i], ordinal, kinds[i] == &non_finite_kind ? point : &own, &to);
 		if (set->unsaid & 1u << i)

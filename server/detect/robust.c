@@ -8,7 +8,7 @@ enum { GAP_STEPS = 1000, GAP_TIMES = 100, DIGITS_LEAST = 2, DIGITS_MOST = 6 };
 
 static const double long_share = 1.0 / 8; /* of a fit in long_spread */
 static const double floor_share = 0.002; /* of the level: below that, a difference is of no interest */
-static const float largest = 1e30f;
+static const double largest = 1e30;
 
 _Static_assert((int)ROBUST_WINDOW <= (int)ORDER_MOST, "its median is looked for");
 
@@ -24,10 +24,10 @@ static double median(const float *values, size_t count)
 
 static size_t in_order(const struct robust_window *window, float out[ROBUST_WINDOW])
 {
-	size_t first = window->count < ROBUST_WINDOW ? 0 : window->next;
+	size_t first = window->count < ROBUST_WINDOW ? 0 : window->next, older = window->count - first;
 
-	for (size_t i = 0; i < window->count; i++)
-		out[i] = window->values[(first + i) % ROBUST_WINDOW];
+	memcpy(out, window->values + first, older * sizeof *out);
+	memcpy(out + older, window->values, first * sizeof *out);
 	return window->count;
 }
 
@@ -50,8 +50,7 @@ static double quantum_of(const float *values, size_t count)
 
 	for (size_t i = 1; i < count; i++) {
 		double step = fabs((double)values[i] - (double)values[i - 1]);
-		if (step > 0 && step < smallest)
-			smallest = step;
+		smallest = step > 0 && step < smallest ? step : smallest;
 	}
 	return isinf(smallest) ? robust_quantum((double)values[0]) : smallest;
 }
@@ -61,7 +60,7 @@ static double correlation_of(const float *residuals, size_t count, double spread
 	double products = 0, squares = 0, limit = 3 * spread, before = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double r = fmax(-limit, fmin(limit, (double)residuals[i]));
+		double r = robust_clip((double)residuals[i], -limit, limit);
 		products += r * before;
 		squares += r * r;
 		before = r;
@@ -94,7 +93,8 @@ static void fit(struct robust_window *window)
 
 void robust_add(struct robust_window *window, double value)
 {
-	window->values[window->next] = fmaxf(-largest, fminf(largest, (float)value));
+	double finite = value < largest ? value : largest;
+	window->values[window->next] = (float)(finite < -largest ? -largest : finite);
 	window->next = (window->next + 1) % ROBUST_WINDOW;
 	window->count += window->count < ROBUST_WINDOW;
 	window->since_fit++;

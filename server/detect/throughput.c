@@ -446,6 +446,8 @@ uint32_t throughput_pace(const void *of, double *rate)
 
 	if (state->seen < THROUGHPUT_RECENT)
 		return 0;
+	if (!rate)
+		return state->seen;
 	for (size_t i = 0; i < THROUGHPUT_RECENT; i++)
 		blocks_keep(&recent, (double)state->recent[i]);
 	*rate = blocks_level(&recent, 0, THROUGHPUT_RECENT);

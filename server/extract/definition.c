@@ -305,8 +305,30 @@ static size_t count_of(const struct definition_source *source)
 	return count;
 }
 
-/* Of the leaders' expressions. Rows of numbers are not found by an expression alone: a header comes first. */
-static enum status build_sieve(struct definition_list *list, struct error *err)
+/* Of a leader. Rows of numbers are not found by an expression alone: a header comes first. */
+static struct span sieved_pattern(const struct definition *definition, size_t i)
+{
+	if (definition->leader != i)
+		return SPAN("");
+	return definition->is_csv ? SPAN(".*") : definition->shown.regex;
+}
+
+static enum status build_step_sieve(struct definition_list *list, struct error *err)
+{
+	struct span patterns[SIEVE_MAX] = {{0}};
+	bool is_any = false;
+
+	for (size_t i = 0; i < list->count && !list->is_reader; i++) {
+		const struct definition *definition = &list->items[i];
+		if (!definition->is_step_only && !definition->is_csv)
+			continue;
+		patterns[i] = sieved_pattern(definition, i);
+		is_any |= patterns[i].len > 0;
+	}
+	return is_any ? sieve_new(&list->step_sieve, patterns, list->count, err) : OK;
+}
+
+static enum status build_sieves(struct definition_list *list, struct error *err)
 {
 	AUTO_DONE(buf) start = BUF_INIT(METRIC_REGEX_MAX_BYTES);
 	struct span patterns[SIEVE_MAX] = {{0}};
@@ -314,13 +336,10 @@ static enum status build_sieve(struct definition_list *list, struct error *err)
 	line_start_pattern(&start);
 	TRY(buf_status(&start, err));
 	patterns[START_BIT] = buf_span(&start);
-	for (size_t i = 0; i < list->count && !list->is_reader; i++) {
-		const struct definition *definition = &list->items[i];
-		patterns[i] = definition->leader != i ? SPAN("")
-			      : definition->is_csv    ? SPAN(".*")
-						      : definition->shown.regex;
-	}
-	return sieve_new(&list->sieve, patterns, SIEVE_MAX, err);
+	for (size_t i = 0; i < list->count && !list->is_reader; i++)
+		patterns[i] = sieved_pattern(&list->items[i], i);
+	TRY(sieve_new(&list->sieve, patterns, SIEVE_MAX, err));
+	return build_step_sieve(list, err);
 }
 
 enum status definition_list_build(struct definition_list *list, struct arena *arena,
@@ -349,7 +368,7 @@ enum status definition_list_build(struct definition_list *list, struct arena *ar
 			at.index++;
 		}
 	}
-	return build_sieve(list, err);
+	return build_sieves(list, err);
 }
 
 /* A rate by its unit says enough; all else is shown once it has proved itself. */
@@ -374,7 +393,7 @@ enum status definition_list_build_reader(struct definition_list *list, struct ar
 	}
 	list->count = GENERIC_SERIES_COUNT;
 	list->is_reader = true;
-	return build_sieve(list, err);
+	return build_sieves(list, err);
 }
 
 void definition_list_done(struct definition_list *list)
@@ -385,5 +404,6 @@ void definition_list_done(struct definition_list *list)
 		regex_free(list->items[i].place_regex);
 	}
 	sieve_free(list->sieve);
+	sieve_free(list->step_sieve);
 	*list = (struct definition_list){0};
 }

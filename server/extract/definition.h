@@ -49,6 +49,8 @@ struct definition_list {
 	struct definition *items;
 	size_t count;
 	struct sieve *sieve; /* which leaders may match a line, and START_BIT; NULL: the list is empty */
+	struct sieve
+		*step_sieve; /* the same of those alone that may say the step of a line without a value; NULL: none */
 	bool is_reader; /* generic/ reads the line, by no expression */
 };
 

@@ -22,8 +22,10 @@ static struct span task_of(const struct evaluation_table *table)
 static bool find_arguments(struct span text, struct span *arguments)
 {
 	struct span tail = text.len > TAIL_BYTES ? span_skip(text, text.len - TAIL_BYTES) : text;
-	ptrdiff_t begin = text.len < MODEL_LINE_LEAST ? -1 : span_find(tail, SPAN(", batch_size: "));
 
+	if (text.len < MODEL_LINE_LEAST || span_find_char(tail, '_') < 0) /* nearly all lines end here */
+		return false;
+	ptrdiff_t begin = span_find(tail, SPAN(", batch_size: "));
 	if (begin < 0 || (begin = span_find(text, SPAN(" ("))) < 0)
 		return false;
 	*arguments = span_skip(text, (size_t)begin + 2);

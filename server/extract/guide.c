@@ -79,22 +79,21 @@ static bool ask(const struct definition *definition, struct regex_scratch *scrat
 }
 
 /* True when the preset knows the line, with a step on it or without. */
-static bool ask_preset(const struct definition_list *list, bool is_alone, struct regex_scratch *scratch,
+static bool ask_preset(const struct definition_list *list, const struct sieve *sieve, struct regex_scratch *scratch,
 	struct line_view *view, const struct guide_memory *memory, struct guided *out)
 {
 	uint64_t words[SIEVE_WORDS];
 	bool is_known = false;
 
-	if (!list->sieve)
+	if (!sieve)
 		return false;
-	sieve_find(list->sieve, view->whole, words);
-	for (uint32_t i = 0; i < list->count && !out->has_step; i++) {
-		const struct definition *definition = &list->items[i];
-		bool is_asked = definition->leader == i && (words[i / 64] >> i % 64 & 1) &&
-				(!is_alone || definition->is_step_only || definition->is_csv);
-		if (is_asked)
-			is_known |= ask(definition, scratch, line_view_prefix(view), memory, out);
-	}
+	sieve_find(sieve, view->whole, words);
+	for (uint32_t base = 0; base < list->count; base += 64)
+		for (uint64_t bits = words[base / 64]; bits && !out->has_step; bits &= bits - 1) {
+			uint32_t i = base + (uint32_t)__builtin_ctzll(bits);
+			if (i < list->count)
+				is_known |= ask(&list->items[i], scratch, line_view_prefix(view), memory, out);
+		}
 	return is_known;
 }
 
@@ -171,7 +170,7 @@ bool guide_find(struct formats *formats, const struct definition_set *set, struc
 	*out = (struct guided){0};
 	for (size_t i = 0; i < formats->count && !out->has_step && !is_final; i++) {
 		const struct preset *preset = preset_at(set, formats->items[i]->preset);
-		is_known = preset && ask_preset(&preset->list, false, scratch, view, memory, out);
+		is_known = preset && ask_preset(&preset->list, preset->list.sieve, scratch, view, memory, out);
 		is_final = is_known && (out->step_follows || !preset->is_generic);
 	}
 	if (!out->has_step && !is_final && set->presets)
@@ -186,6 +185,6 @@ void guide_find_alone(const struct formats *formats, const struct definition_set
 	for (size_t i = 0; i < formats->count && !out->has_step; i++) {
 		const struct preset *preset = preset_at(set, formats->items[i]->preset);
 		if (preset && preset->has_step_lines)
-			(void)!ask_preset(&preset->list, true, scratch, view, memory, out);
+			(void)!ask_preset(&preset->list, preset->list.step_sieve, scratch, view, memory, out);
 	}
 }

@@ -55,6 +55,35 @@ static bool is_aside(const struct run *run)
 	return run->format->is_generic != leader->is_generic || !format_has_ended(leader, run->line->number);
 }
 
+static bool has_position(const struct attempts *attempts)
+{
+	for (size_t i = 0; i < attempts->track_count; i++)
+		if (attempts->tracks[i].now.attempt)
+			return true;
+	return false;
+}
+
+/*
+ * The first step by definitions that have changed, behind a start-up line: it may fall back behind the last one that those before have taken,
+ * and is looked at as if it were theirs. Without such a line another counter may be read now.
+ */
+static void go_on_from_before(struct extractor *extractor, struct track *track, const struct raw_step *raw)
+{
+	const struct attempts *attempts = &extractor->attempts;
+	const struct step_seen *last = &extractor->step;
+	bool is_behind_start = attempts->has_hint && last->is_there && attempts->hint_line > last->line;
+
+	if (!is_behind_start || raw->has_epoch || raw->value >= last->step || has_position(attempts))
+		return;
+	track->now = (struct position){.attempt = (uint32_t)attempts->start_count,
+		.first = attempts->starts[attempts->start_count - 1],
+		.last = last->step,
+		.max_step = last->step,
+		.max_ts_ms = last->ts_ms,
+		.max_since_ms = last->ts_ms,
+		.last_line = last->line};
+}
+
 /* The step on the axis, which is then also that of the neighbours. */
 static enum status place(struct run *run, struct found *found, struct error *err)
 {
@@ -69,8 +98,11 @@ static enum status place(struct run *run, struct found *found, struct error *err
 		.is_aside = is_aside(run)};
 	raw.waits_for_points = sent_may_speak(&extractor->sent, &extractor->attempts, raw.ts_ms);
 
+	struct track *track = &extractor->attempts.tracks[found->slot];
 	size_t before = extractor->attempts.start_count;
-	TRY(attempts_place(&extractor->attempts, &extractor->attempts.tracks[found->slot], &raw, &found->placed, err));
+	if (!track->now.attempt)
+		go_on_from_before(extractor, track, &raw);
+	TRY(attempts_place(&extractor->attempts, track, &raw, &found->placed, err));
 	if (extractor->attempts.start_count > before)
 		sent_see_lines(&extractor->sent, &extractor->attempts, raw.ts_ms);
 	return OK;

@@ -32,10 +32,12 @@ static unsigned count_digits(double value)
 static unsigned count_places(double value)
 {
 	unsigned places = 1;
+	double unit = 10;
 
-	for (double unit = 10; places < PLACES_ENOUGH && fabs(rint(value * unit) / unit - value) > 1e-9 * fabs(value);
-		unit *= 10)
+	while (places < PLACES_ENOUGH && fabs(rint(value * unit) / unit - value) > 1e-9 * fabs(value)) {
+		unit *= 10;
 		places++;
+	}
 	return places;
 }
 

@@ -85,7 +85,7 @@ struct http_response {
 	struct buf body;
 	struct {
 		const char *name; /* static */
-		char value[512];
+		char *value;
 	} headers[8];
 	unsigned header_count;
 	char *location; /* NULL: it leads nowhere */

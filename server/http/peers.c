@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 enum { LOOK_MS = 250, ADDRESS_BYTES = INET6_ADDRSTRLEN };
+#define UNKNOWN (UINT64_C(1) << 63) /* and which wait it is of: how many bytes had come is asked at the first look */
 
 enum waiting { FOR_HEADER, FOR_BODY, FOR_NOTHING };
 
@@ -22,7 +23,8 @@ struct peer {
 	int socket;
 	char network[ADDRESS_BYTES];
 	_Atomic enum waiting waiting;
-	atomic_uint_fast64_t bytes_before; /* received when this waiting began */
+	uint64_t header_waits;
+	atomic_uint_fast64_t bytes_before; /* received when this waiting began, or UNKNOWN */
 	atomic_int_fast64_t since_ms; /* the same; of a header, when its first byte was seen; 0: not yet */
 	bool is_ended; /* under the mutex */
 	struct peer *next, *previous;
@@ -159,22 +161,23 @@ struct exchange **peer_exchange(struct peer *peer)
 	return &peer->exchange;
 }
 
-static void await(struct peer *peer, enum waiting what, int64_t since_ms)
+static void await(struct peer *peer, enum waiting what, uint64_t bytes_before, int64_t since_ms)
 {
 	atomic_store(&peer->waiting, FOR_NOTHING); /* while the others change */
-	atomic_store(&peer->bytes_before, received(peer->socket));
+	atomic_store(&peer->bytes_before, bytes_before);
 	atomic_store(&peer->since_ms, since_ms);
 	atomic_store(&peer->waiting, what);
 }
 
+/* Most clients are back before anybody looks, so the kernel is not asked here. What was sent of a header by then does not count. */
 void peer_awaits_header(struct peer *peer)
 {
-	await(peer, FOR_HEADER, 0);
+	await(peer, FOR_HEADER, UNKNOWN | ++peer->header_waits, 0);
 }
 
 void peer_awaits_body(struct peer *peer)
 {
-	await(peer, FOR_BODY, clock_mono_ms());
+	await(peer, FOR_BODY, received(peer->socket), clock_mono_ms());
 }
 
 void peer_awaits_nothing(struct peer *peer)
@@ -186,8 +189,13 @@ void peer_awaits_nothing(struct peer *peer)
 static bool is_header_late(struct peer *peer, int64_t limit_ms, int64_t now_ms)
 {
 	int64_t since_ms = atomic_load(&peer->since_ms), none = 0;
+	uint64_t before = atomic_load(&peer->bytes_before), bytes = received(peer->socket);
 
-	if (received(peer->socket) == atomic_load(&peer->bytes_before))
+	if (before & UNKNOWN) {
+		atomic_compare_exchange_strong(&peer->bytes_before, &before, bytes); /* else it waits anew meanwhile */
+		return false;
+	}
+	if (bytes == before)
 		return false;
 	if (since_ms)
 		return now_ms - since_ms > limit_ms;

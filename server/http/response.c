@@ -1,9 +1,17 @@
 #include "http/response.h"
 
+#include "base/codec/zstd.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { LARGEST_REPLY_BYTES = 256 << 20, LEAST_COMPRESSED_BYTES = 1024, GZIP_LEVEL = 1 };
+enum {
+	LARGEST_REPLY_BYTES = 256 << 20,
+	LEAST_COMPRESSED_BYTES = 1024,
+	GZIP_LEVEL = 1,
+	ZSTD_LEVEL = 1,
+	HEADER_VALUE_BYTES = 512,
+};
 
 static const struct {
 	enum status status;
@@ -89,6 +97,12 @@ void response_init(struct http_response *response)
 	response->producer_state = NULL;
 }
 
+static void drop_headers(struct http_response *response)
+{
+	while (response->header_count)
+		mem_free(response->headers[--response->header_count].value);
+}
+
 static void drop_producer(struct http_response *response)
 {
 	if (response->producer)
@@ -99,6 +113,7 @@ static void drop_producer(struct http_response *response)
 void response_done(struct http_response *response)
 {
 	buf_done(&response->body);
+	drop_headers(response);
 	mem_free(TAKE(response->location));
 	drop_producer(response);
 }
@@ -122,13 +137,23 @@ static void clean(char *value)
 static void put_header(
 	struct http_response *response, unsigned at, const char *name, const char *format, va_list arguments)
 {
+	char value[HEADER_VALUE_BYTES];
+
 	if (at == sizeof response->headers / sizeof *response->headers)
 		return;
-	response->headers[at].name = name;
-	vsnprintf(response->headers[at].value, sizeof response->headers[at].value, format, arguments);
-	clean(response->headers[at].value);
-	if (at == response->header_count)
+	vsnprintf(value, sizeof value, format, arguments);
+	clean(value);
+	char *copy = mem_copy_string(value);
+	if (!copy) {
+		response->body.failure = ERR_MEMORY;
+		return;
+	}
+	if (at < response->header_count)
+		mem_free(response->headers[at].value);
+	else
 		response->header_count++;
+	response->headers[at].name = name;
+	response->headers[at].value = copy;
 }
 
 void http_response_header(struct http_response *response, const char *name, const char *format, ...)
@@ -195,7 +220,7 @@ void http_response_explain(struct http_response *response, const struct error *e
 {
 	int code = response->status;
 
-	response->header_count = 0;
+	drop_headers(response);
 	if (err->retry_after_s > 0)
 		http_response_header(response, "Retry-After", "%d", err->retry_after_s);
 	else if (code == 429 || code == 503)
@@ -211,7 +236,7 @@ void response_problem_as(struct http_response *response, int code, const struct 
 	buf_reset(&response->body);
 	response->status = code;
 	response->content_type = "application/problem+json";
-	response->header_count = 0;
+	drop_headers(response);
 	mem_free(TAKE(response->location));
 	drop_producer(response); /* else the rest of what was to be said would follow */
 	write_problem(&response->body, code, err);
@@ -245,7 +270,7 @@ bool response_settle(struct http_response *response, enum status status, struct 
 }
 
 /* One element of Accept-Encoding: "gzip;q=0.5". */
-static bool element_accepts(struct span element, struct span encoding)
+static bool element_accepts(struct span element, struct span encoding, bool is_known_to_all)
 {
 	struct span name, parameter;
 	double quality = 1;
@@ -253,7 +278,7 @@ static bool element_accepts(struct span element, struct span encoding)
 	if (!span_next(&element, ';', &name))
 		return false;
 	name = span_trim(name);
-	if (!span_equal_fold(name, encoding) && !span_equal(name, SPAN("*")))
+	if (!span_equal_fold(name, encoding) && !(is_known_to_all && span_equal(name, SPAN("*"))))
 		return false;
 	while (span_next(&element, ';', &parameter)) {
 		parameter = span_trim(parameter);
@@ -263,19 +288,25 @@ static bool element_accepts(struct span element, struct span encoding)
 	return quality > 0;
 }
 
-static bool accepts(struct span accept_encoding, struct span encoding)
+static bool accepts(struct span accept_encoding, struct span encoding, bool is_known_to_all)
 {
 	struct span element;
 
 	while (span_next(&accept_encoding, ',', &element))
-		if (element_accepts(element, encoding))
+		if (element_accepts(element, encoding, is_known_to_all))
 			return true;
 	return false;
 }
 
 bool response_accepts_gzip(struct span accept_encoding)
 {
-	return accepts(accept_encoding, SPAN("gzip"));
+	return accepts(accept_encoding, SPAN("gzip"), true);
+}
+
+/* By name: who takes anything (a lone star) means what is known to all. */
+static bool accepts_zstd(struct span accept_encoding)
+{
+	return accepts(accept_encoding, SPAN("zstd"), false);
 }
 
 static bool is_text(const char *content_type)
@@ -296,7 +327,15 @@ enum encoding response_choose_encoding(struct http_response *response, struct sp
 	http_response_header(response, "Vary", "Accept-Encoding");
 	if (response_accepts_gzip(accept_encoding))
 		return ENCODING_GZIP;
-	return accepts(accept_encoding, SPAN("zstd")) ? ENCODING_ZSTD : ENCODING_IDENTITY;
+	return accepts_zstd(accept_encoding) ? ENCODING_ZSTD : ENCODING_IDENTITY;
+}
+
+static enum status pack(enum encoding encoding, struct span plain, struct buf *packed)
+{
+	if (encoding == ENCODING_GZIP)
+		return deflate_gzip(plain, GZIP_LEVEL, packed, NULL);
+	AUTO(zstd) zstd = zstd_new();
+	return zstd ? zstd_pack(zstd, plain, ZSTD_LEVEL, packed, NULL) : ERR_MEMORY;
 }
 
 void response_compress(struct http_response *response, struct span accept_encoding)
@@ -307,15 +346,16 @@ void response_compress(struct http_response *response, struct span accept_encodi
 		find_header(response, "Content-Encoding") || response->header_count + 2 > room)
 		return;
 	http_response_header(response, "Vary", "Accept-Encoding");
-	if (!response_accepts_gzip(accept_encoding))
+	bool is_zstd = accepts_zstd(accept_encoding);
+	if (!is_zstd && !response_accepts_gzip(accept_encoding))
 		return;
 	AUTO_DONE(buf) packed = BUF_INIT(response->body.len);
-	if (deflate_gzip(buf_span(&response->body), GZIP_LEVEL, &packed, NULL) != OK)
+	if (pack(is_zstd ? ENCODING_ZSTD : ENCODING_GZIP, buf_span(&response->body), &packed) != OK)
 		return; /* did not become smaller */
 	struct buf plain = response->body;
 	response->body = packed;
 	packed = plain;
-	http_response_header(response, "Content-Encoding", "gzip");
+	http_response_header(response, "Content-Encoding", is_zstd ? "zstd" : "gzip");
 }
 
 void response_each_header(const struct http_response *response, response_visit *visit, void *context)

@@ -18,7 +18,10 @@ bool response_settle(struct http_response *response, enum status status, struct 
 bool response_accepts_gzip(struct span accept_encoding);
 /* How a long reply of a text type is packed while it is made: gzip, which everybody knows, else zstd; says Vary. */
 enum encoding response_choose_encoding(struct http_response *response, struct span accept_encoding);
-/* Larger than 1 KiB, of a text type, not encoded yet: becomes gzip when that is accepted. Costs CPU: a worker's task. */
+/*
+ * Larger than 1 KiB, of a text type, not encoded yet: becomes zstd, which costs a half to a quarter of gzip and is shorter, where that is
+ * accepted by name, else gzip where that is. Costs CPU: a worker's task.
+ */
 void response_compress(struct http_response *response, struct span accept_encoding);
 
 typedef void response_visit(void *context, const char *name, const char *value);

@@ -16,8 +16,11 @@ struct pattern {
 	struct pattern_segment segments[REQUEST_MAX_SEGMENTS];
 };
 
+/* A request is held against those that have as many segments as it, and those with a rest. */
 struct router {
 	size_t count;
+	size_t begins[REQUEST_MAX_SEGMENTS +
+		      2]; /* where those with so many segments begin; the last: those with a rest */
 	struct pattern patterns[];
 };
 
@@ -53,14 +56,30 @@ static enum status parse_pattern(struct pattern *pattern, const struct http_rout
 	return OK;
 }
 
+static enum status add_patterns(struct router *router, const struct http_route *routes, size_t count, bool has_rest,
+	size_t segments, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct pattern *pattern = &router->patterns[router->count];
+		TRY(parse_pattern(pattern, &routes[i], err));
+		router->count += pattern->has_rest == has_rest && (has_rest || pattern->count == segments);
+	}
+	return OK;
+}
+
 enum status router_new(struct router **out, const struct http_route *routes, size_t count, struct error *err)
 {
-	AUTO(router) router = mem_zeroed(sizeof *router + count * sizeof *router->patterns);
+	/* one more: what does not belong where it was read is written over by the next */
+	AUTO(router) router = mem_zeroed(sizeof *router + (count + 1) * sizeof *router->patterns);
 
 	if (!router)
 		return error_no_memory(err);
-	for (; router->count < count; router->count++)
-		TRY(parse_pattern(&router->patterns[router->count], &routes[router->count], err));
+	for (size_t segments = 0; segments <= REQUEST_MAX_SEGMENTS; segments++) {
+		router->begins[segments] = router->count;
+		TRY(add_patterns(router, routes, count, false, segments, err));
+	}
+	router->begins[REQUEST_MAX_SEGMENTS + 1] = router->count;
+	TRY(add_patterns(router, routes, count, true, 0, err));
 	*out = TAKE(router);
 	return OK;
 }
@@ -89,7 +108,8 @@ static bool matches(const struct pattern *pattern, const struct http_request *re
 
 	if (!has_fitting_length(pattern, request) || (pattern->route->is_meant && !pattern->route->is_meant(request)))
 		return false;
-	for (size_t i = 0; i < fixed; i++) {
+	/* from the end: the front is that of many others */
+	for (size_t i = fixed; i-- > 0;) {
 		const struct pattern_segment *segment = &pattern->segments[i];
 		if (segment->kind == LITERAL ? !span_equal(segment->text, request->segments[i])
 					     : !request->segments[i].len)
@@ -123,26 +143,41 @@ static void set_parameters(const struct pattern *pattern, struct http_request *r
 	}
 }
 
+/* What is known so far of the patterns that a request fits. */
+struct search {
+	struct http_request *request;
+	const struct pattern *best;
+	unsigned allowed, allowed_by_all;
+};
+
+static void look_through(struct search *search, const struct pattern *pattern, const struct pattern *end)
+{
+	for (; pattern < end; pattern++) {
+		if (!matches(pattern, search->request))
+			continue;
+		*(has_every_path(pattern) ? &search->allowed_by_all : &search->allowed) |= pattern->route->methods;
+		if ((pattern->route->methods & search->request->method) &&
+			(!search->best || is_more_specific(pattern, search->best)))
+			search->best = pattern;
+	}
+}
+
 struct router_match router_find(const struct router *router, struct http_request *request)
 {
-	const struct pattern *best = NULL;
-	unsigned allowed = 0, allowed_by_all = 0;
+	struct search search = {.request = request};
+	const struct pattern *all = router->patterns;
+	const size_t *begins = router->begins, segments = request->segment_count;
 
-	for (size_t i = 0; i < router->count; i++) {
-		const struct pattern *pattern = &router->patterns[i];
-		if (!matches(pattern, request))
-			continue;
-		*(has_every_path(pattern) ? &allowed_by_all : &allowed) |= pattern->route->methods;
-		if ((pattern->route->methods & request->method) && (!best || is_more_specific(pattern, best)))
-			best = pattern;
-	}
-	if (best && has_every_path(best) && allowed)
-		best = NULL;
-	if (!best)
-		return (struct router_match){
-			NULL, allowed || request->method != HTTP_OPTIONS ? allowed : allowed_by_all};
-	set_parameters(best, request);
-	return (struct router_match){best->route, allowed | allowed_by_all};
+	if (segments <= REQUEST_MAX_SEGMENTS)
+		look_through(&search, all + begins[segments], all + begins[segments + 1]);
+	look_through(&search, all + begins[REQUEST_MAX_SEGMENTS + 1], all + router->count);
+	if (search.best && has_every_path(search.best) && search.allowed)
+		search.best = NULL;
+	if (!search.best)
+		return (struct router_match){NULL,
+			search.allowed || request->method != HTTP_OPTIONS ? search.allowed : search.allowed_by_all};
+	set_parameters(search.best, request);
+	return (struct router_match){search.best->route, search.allowed | search.allowed_by_all};
 }
 
 void router_allow_text(unsigned methods, char out[ROUTER_ALLOW_BYTES])
@@ -190,10 +225,11 @@ static struct span nearest_name(struct span known, struct span name)
 	struct span best = {0}, part;
 	size_t best_distance = name.len / 2 + 2;
 
-	while (span_next(&known, ' ', &part)) {
-		size_t distance = part.len ? edit_distance(part, name) : SIZE_MAX;
+	for (struct span rest = known; span_next(&rest, ' ', &part);)
 		if (span_equal(part, name))
 			return part;
+	while (span_next(&known, ' ', &part)) {
+		size_t distance = part.len ? edit_distance(part, name) : SIZE_MAX;
 		if (distance < best_distance) {
 			best = part;
 			best_distance = distance;

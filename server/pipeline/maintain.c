@@ -59,6 +59,10 @@ struct maintenance {
 	uint64_t tidied; /* those that were sealed when unused memory went back last */
 	int64_t oldest_since_ms; /* when the present oldest row became the oldest: its age is at least that */
 	uint64_t oldest_seq;
+	struct sealing {
+		uint64_t committed_seq, extracted_seq, flushed_seq;
+		int64_t at_ms;
+	} sealing; /* as it was when streams were looked at last; at_ms 0: look anew */
 	struct retention_state retention;
 	struct pyramid_sweep pyramids;
 	struct filter_sweep filters;
@@ -158,6 +162,27 @@ static enum status trim_journal(struct maintenance *m, struct error *err)
 	}
 }
 
+/*
+ * All streams are looked at when something came that one of them may be due by, and now and then for what passes with time alone: of a
+ * server that is asked for nothing nobody looks at each of a hundred thousand streams in each round.
+ */
+static bool is_seal_due(struct maintenance *m)
+{
+	const struct pipeline_figures *figures = &m->pipeline->figures;
+	const struct sealing *last = &m->sealing;
+	const struct sealing now = {.committed_seq = atomic_load(&figures->committed_seq),
+		.extracted_seq = atomic_load(&figures->extracted_seq),
+		.flushed_seq = m->flushed_seq,
+		.at_ms = clock_mono_ms()};
+	bool is_news = now.committed_seq != last->committed_seq || now.extracted_seq != last->extracted_seq ||
+		       now.flushed_seq != last->flushed_seq;
+
+	if (!is_news && now.at_ms - last->at_ms < SUMMARY_MS && !is_debt_high(m) && !settle_is_asked(m->pipeline))
+		return false;
+	m->sealing = now;
+	return true;
+}
+
 static void seal(struct maintenance *m, bool all, int64_t until_ms)
 {
 	struct error err;
@@ -174,6 +199,8 @@ static void seal(struct maintenance *m, bool all, int64_t until_ms)
 		status = trim_journal(m, &err);
 	if (status != OK && status != ERR_UNAVAILABLE)
 		log_line(LOG_ERROR, "seal_failed", "error=\"%s\"", err.text);
+	if (status != OK)
+		m->sealing.at_ms = 0;
 }
 
 /* ---- forgetting ---- */
@@ -355,7 +382,8 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	notices_run(m->pipeline, m->reader);
 	if (atomic_exchange(&m->pipeline->summaries_due, false) || settle_is_asked(m->pipeline))
 		flush_summaries(m);
-	seal(m, is_debt_high(m), INT64_MAX);
+	if (is_seal_due(m))
+		seal(m, is_debt_high(m), INT64_MAX);
 	settle_run(m->pipeline);
 	build_pyramids(m, now_ms);
 	build_filters(m);

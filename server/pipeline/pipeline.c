@@ -280,6 +280,11 @@ bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t n
 	return atomic_fetch_add(&pipeline->figures.open_bytes, change) + change > pipeline->options.queue_bytes;
 }
 
+bool pipeline_is_behind(const struct pipeline *pipeline)
+{
+	return atomic_load(&pipeline->backlog_bytes) > pipeline->options.queue_bytes / 4;
+}
+
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err)
 {

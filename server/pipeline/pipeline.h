@@ -42,6 +42,8 @@ enum status pipeline_store(
  * should be submitted as it is.
  */
 bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t now_bytes);
+/* Extraction has a quarter of queue_bytes before it: enough to be busy with, and who can wait should, or all of it fills up. */
+bool pipeline_is_behind(const struct pipeline *pipeline);
 const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline);
 
 /* Instead of those of the options, from now on. */

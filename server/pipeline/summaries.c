@@ -312,6 +312,7 @@ static void place_summary(
 		for (size_t i = (size_t)(seen - series->sealed_points); i < series->tail_count; i++)
 			if (!point_is_superseded(&series->tail[i], starts, count))
 				summary_add(&series->summary, &series->tail[i]);
+		stream->is_resummed = true;
 		atomic_store(&stream->job->is_summary_dirty, true);
 	}
 	pthread_mutex_unlock(&stream->mutex);

@@ -93,7 +93,7 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 		qsort(out->told, out->told_count, sizeof *out->told, by_host_and_job);
 	TRY(list_jobs(out, err));
 	TRY(store_read_node_stragglers(
-		reader, arena, out->from_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err));
+		reader, arena, host, out->from_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err));
 	if (out->straggler_count)
 		qsort(out->stragglers, out->straggler_count, sizeof *out->stragglers, by_job_and_time);
 	return OK;

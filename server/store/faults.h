@@ -55,6 +55,7 @@ struct said_hit {
 	struct signature_hit_row row;
 	struct span stream; /* its name; "": it is another job's */
 	struct span told_by; /* the other job whose log has it; "": the job's own */
+	int64_t told_by_job; /* its number; 0: the same */
 	bool is_of_no_team; /* that other job, and this one is of a team */
 };
 enum status store_read_hits_between(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,

@@ -175,6 +175,6 @@ enum status store_put_status_message(
 /* Also where it was the same before that: what comes later may have been said between the two. is_new: it was not kept yet. */
 enum status store_keep_status_message(struct store_tx *tx, int64_t job_id, const struct status_message *row,
 	bool *is_new, struct error *err) MUST_CHECK;
-/* By time. */
+/* By time and status. */
 enum status store_read_status_messages(struct store_reader *reader, struct arena *arena, int64_t job_id,
 	struct status_message **out, size_t *count, struct error *err) MUST_CHECK;

@@ -52,6 +52,9 @@ enum status store_put_session(
 enum status store_delete_session(struct store_tx *tx, int64_t job_id, uint32_t stream_id, struct error *err) MUST_CHECK;
 enum status store_read_held(struct store_reader *reader, struct arena *arena, int64_t job_id, struct held_row **out,
 	size_t *count, struct error *err) MUST_CHECK;
+/* The same for whoever asks how they ended: none where none has. Of a job's thousand processes nearly always none has. */
+enum status store_read_held_if_any_ended(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct held_row **out, size_t *count, struct error *err) MUST_CHECK;
 
 struct command_row {
 	int64_t job_id;

@@ -14,13 +14,15 @@ struct store;
 struct store_tx;
 struct store_reader;
 
-/* Of a database that several servers may want, and one has: PostgreSQL's. */
+/* Of a database that several servers may want, and one has: PostgreSQL's; of a file is_over alone. */
 struct store_ownership {
 	const char *name; /* what the others are told */
 	/* Before the first try, so that a standby that could not go on is none: an error is the opening's. NULL: may. */
 	enum status (*joins)(void *context, struct store_reader *reader, struct error *err);
 	/* Another has it, or it is away while it was waited for. False: do not wait (any longer). NULL: does not wait. */
 	bool (*waits)(void *context, const struct error *why);
+	/* While the opening waits for a file that another program has: whoever opens does not want to any more. NULL: always. */
+	bool (*is_over)(void *context);
 	/* Nothing is stored any more until a start: another has taken it, or it holds what was said to have failed. A thread of its own. */
 	void (*ended)(void *context, const struct error *why);
 	void *context;
@@ -30,7 +32,7 @@ struct store_options {
 	const char *
 		path; /* of the database, which is locked, and PATH.lock with it; or postgresql://…, without a password */
 	const char *schema; /* of PostgreSQL: what all our tables are in */
-	const struct store_ownership *ownership; /* of PostgreSQL; NULL: does not wait */
+	const struct store_ownership *ownership; /* NULL: does not wait for another server */
 	size_t wal_bytes; /* a checkpoint with RESTART beyond this: 64 MiB */
 	size_t writer_cache_bytes; /* 8 MiB */
 	size_t reader_cache_bytes; /* 2 MiB */

@@ -28,6 +28,7 @@ struct posting {
 	int64_t last_ms; /* that it ever told of */
 	bool is_sync; /* by `wandb sync` */
 	struct sent_times history_times, event_times;
+	struct sent_consoles consoles;
 	int64_t begun_ms; /* when its process began, as its config says; 0: it does not */
 	int64_t past_ms; /* of a run that was sent later than it was trained: the last that it tells of; 0: it is none */
 };
@@ -66,6 +67,9 @@ static enum status read_times(struct wandb_call *call, const struct json *note, 
 	TRY(json_parse(&times, row.content.len ? row.content : SPAN("{}"), err));
 	sent_times_read(&p->history_times, json_get(times, "history"), (int64_t)session);
 	sent_times_read(&p->event_times, json_get(times, "events"), (int64_t)session);
+	sent_consoles_read(&p->consoles, json_get(times, "console"), p->begun_ms, (int64_t)session);
+	p->consoles.is_sync = p->is_sync;
+	p->start.consoles = &p->consoles;
 	p->start.history_times = &p->history_times;
 	p->start.event_times = &p->event_times;
 	return OK;
@@ -294,11 +298,11 @@ static enum status check_processes(
 /* Before the batch goes: of whose times its lines are, and a summary is the run's that is not of an earlier part. */
 static enum status put_times(const struct posting *p, struct batch *batch, struct error *err)
 {
-	AUTO_DONE(buf) text = BUF_INIT(2 * SENT_TIMES_MAX * 80 + 64);
+	AUTO_DONE(buf) text = BUF_INIT(2 * SENT_TIMES_MAX * 80 + SENT_CONSOLES_MAX * 96 + 64);
 	struct json_writer w = json_writer_on(&text);
 	size_t kept = 0;
 
-	if (!last_sent(p))
+	if (!last_sent(p) && !p->consoles.has_changed)
 		return OK;
 	struct batch_file *files = arena_alloc(batch->arena, (batch->file_count + 1) * sizeof *files);
 	if (!files)
@@ -310,6 +314,7 @@ static enum status put_times(const struct posting *p, struct batch *batch, struc
 	json_object(&w);
 	sent_times_write(&p->history_times, "history", &w);
 	sent_times_write(&p->event_times, "events", &w);
+	sent_consoles_write(&p->consoles, "console", &w);
 	json_object_end(&w);
 	TRY(buf_status(&text, err));
 	struct span content = arena_copy(batch->arena, buf_span(&text));

@@ -256,6 +256,8 @@ static enum status read_console(struct reading *r, uint64_t offset, struct json_
 	struct lines_reading lines = {
 		.reading = r, .known = known, .file = add_file(r, WANDB_CONSOLE, known), .number = offset};
 
+	if (r->start->consoles)
+		lines.number = sent_consoles_place(r->start->consoles, offset, known->next_line);
 	if (!r->recent)
 		TRY(begin_recent(r, lines.file, err));
 	lines.recent = r->recent;

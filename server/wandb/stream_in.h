@@ -8,6 +8,7 @@
 #include "model/metrics/batch.h"
 #include "tracker/wandb_replies.h"
 #include "wandb/history_in.h"
+#include "wandb/sent_console.h"
 
 /* How far a file has come. */
 struct stream_file {
@@ -32,6 +33,7 @@ struct stream_start {
 	bool has_system; /* so are those measures that have a name of ours */
 	bool is_sync; /* what a process trained that is gone: lines may be there by other numbers */
 	struct sent_times *history_times, *event_times; /* of the run; NULL: they are not kept */
+	struct sent_consoles *consoles; /* the same */
 	int64_t now_ms;
 };
 

@@ -4,10 +4,14 @@ step how it is answered, and behind it what is there and who may see it. A conve
 import random
 import time
 
+import talking_copies  # noqa: F401
+import talking_definitions  # noqa: F401
 import talking_doors  # noqa: F401
 import talking_jobs  # noqa: F401
 import talking_lists  # noqa: F401
+import talking_logs  # noqa: F401
 import talking_mlflow  # noqa: F401
+import talking_times  # noqa: F401
 import talking_wandb  # noqa: F401
 from attack import attack
 from killing import check
@@ -15,17 +19,25 @@ from smserver import PATIENCE_S
 from talking import READERS, TOKENS, VERBS, Talk
 from test_auth import make_token
 
+ALWAYS = ("start_again", "create", "state")
 STEPS_OF_ONE, SHORTENED_S, SHORT_PATIENCE_S = 60, 120, 2.0
 
 
 def drawn(seed, count=STEPS_OF_ONE):
-    """(verb, who asks, who looks at what it did, arguments): they depend on nothing that is answered, so any of them may be left out."""
+    """(verb, who asks, who looks at what it did, arguments): they depend on nothing that is answered, so any of them may be left out. Most conversations are of
+    some rooms' verbs alone, which so come upon each other in more ways, and in many one token that may do all asks for nearly all."""
     chance = random.Random(seed)
     names = list(VERBS)
+    if chance.random() < 0.7:
+        rooms = [room for room in dict.fromkeys(VERBS[name][2].__module__ for name in names) if chance.random() < 0.3]
+        names = [name for name in names if name in ALWAYS or (VERBS[name][2].__module__ in rooms and chance.random() < 0.8)]
+    share_of_root = chance.choice([0, 0.9])
+    chosen = chance.choices(names, [VERBS[name][0] for name in names], k=count) + ["move_all"] * (chance.random() < 0.3)
     steps = []
-    for name in chance.choices(names, [VERBS[name][0] for name in names], k=count):
+    for name in chosen:
         arguments = VERBS[name][1](chance)
-        steps.append((name, arguments.pop("who"), chance.choice(READERS), arguments))
+        who = arguments.pop("who")
+        steps.append((name, "root" if chance.random() < share_of_root else who, chance.choice(READERS), arguments))
     return steps
 
 

@@ -26,18 +26,26 @@ class Note:
 
 
 class Series:
-    """Of one metric and stream: its points in the order in which they came. None of them begins an attempt: their times are one, or those of their arrival."""
+    """Of one metric and stream: its points in the order in which they came, with the attempt of each."""
 
     def __init__(self):
-        self.points = []
+        self.points, self.attempts, self.lost = [], [], set()  # lost: the places of those that a later attempt has made again
 
-    def add(self, step, value):
+    def add(self, step, value, attempt=1):
         self.points.append((len(self.points) if step is None else step, value))
+        self.attempts.append(attempt)
+
+    def begin_again(self, step):
+        self.lost.update(at for at, point in enumerate(self.points) if point[0] >= step)
+
+    def live(self):
+        return [point for at, point in enumerate(self.points) if at not in self.lost]
 
     def summary(self):
-        values = [value for _, value in self.points]
+        points = self.live()
+        values = [value for _, value in points]
         finite = [value for value in values if math.isfinite(value)]
-        told = {"count": len(values), "last": values[-1], "first_step": self.points[0][0], "last_step": self.points[-1][0]}
+        told = {"count": len(values), "last": values[-1], "first_step": points[0][0], "last_step": points[-1][0]}
         if finite:
             told |= {"min": min(finite), "max": max(finite), "mean": sum(finite) / len(finite)}
         return told
@@ -50,7 +58,16 @@ class Job:
         self.hp, self.tags, self.notes, self.labels = {}, {}, None, None
         self.phase, self.is_stated = "Starting", False
         self.series, self.lines = {}, {}
+        self.deleted = {}  # of a stream's lines the first, by a limit
+        self.made = set()  # streams that CloudWatch's clients have made, with lines or without
+        self.pushes = set()  # what is known of protocols that send again: (stream, entries)
+        self.began = {}  # of a stream: {line: the step at which the log says that it begins again}
+        self.definitions = None  # of a job that has its own: (metric, word of its lines) each
         self.marks = {}  # notes at places, by their number
+
+    def transitions(self):
+        """(status, its time) of each, where they are known."""
+        return None
 
     def status(self):
         return ENDS.get(self.phase, "Stopping" if self.phase == "Stopping" else "InProgress")
@@ -90,8 +107,8 @@ class Job:
 class Model:
     """Each verb returns the status of its reply, and changes what that reply means."""
 
-    def __init__(self, tokens, hides_teams):
-        self.tokens, self.hides_teams = tokens, hides_teams
+    def __init__(self, tokens, hides_teams, make_job=Job):
+        self.tokens, self.hides_teams, self.make_job = tokens, hides_teams, make_job
         self.jobs, self.trash = {}, []  # the trash: who came last is last
 
     # ---- who may ----
@@ -125,7 +142,7 @@ class Model:
         refusal = self.refuse(who, "write")
         if refusal:
             return refusal, None
-        job = self.jobs.get(name) or Job(name, self.tokens[who].team)
+        job = self.jobs.get(name) or self.make_job(name, self.tokens[who].team)
         if not self.owns(who, job):
             return 403, None
         self.jobs[name] = job
@@ -152,7 +169,7 @@ class Model:
             return 403
         if old and old.has_document:
             return 409
-        job = old or Job(document["TrainingJobName"], self.tokens[who].team)
+        job = old or self.make_job(document["TrainingJobName"], self.tokens[who].team)
         self.jobs[job.name] = job
         job.give_document(document)
         return 201
@@ -245,13 +262,23 @@ class Model:
         for metric, step, value in rows:
             job.series.setdefault((stream, metric), Series()).add(step, value)
 
-    def send_lines(self, who, name, stream, texts):
+    def send_lines(self, who, name, stream, texts, is_of_now=True):
         refusal, job = self.find_to_send(who, name)
         if refusal:
             return refusal
         job.lines.setdefault(stream, []).extend(texts)
-        job.see_sign_of_life(True)
+        job.see_sign_of_life(is_of_now)
         return 200
+
+    def push(self, who, name, stream, entries, texts):
+        """By a protocol whose clients send again: the same entries are known of a stream. texts: the lines that they are."""
+        refusal, job = self.find_to_send(who, name)
+        if refusal:
+            return refusal
+        if (stream, entries) in job.pushes:
+            return 200
+        job.pushes.add((stream, entries))
+        return self.send_lines(who, name, stream, texts, False)
 
     # ---- notes at places ----
 

@@ -4,7 +4,8 @@ import http.client
 import math
 import time
 
-from fleet_model import Model, Token
+from fleet_history import ANNOUNCED_S, DatedJob
+from fleet_model import Job, Model, Token
 from smserver import PATIENCE_S, quote, wait_until
 
 TOKENS = [Token("root", "admin"), Token("writer", "write"), Token("reader", "read"), Token("a-admin", "admin", "a"), Token("a-write", "write", "a"),
@@ -14,6 +15,9 @@ ADMINS = ["root", "root", "root", "root", "root", "a-admin", "a-admin", "b-admin
 READERS = ["root", "reader", "reader", "a-read", "b-read", "b-admin", "writer", "stranger"]
 JOBS, STREAMS, METRICS = ["a", "a", "a", "a-2", "b", "x/y é"], ["algo-1", "algo-2"], ["m", "q/r", 'u{gpu="3"}']
 ANY_JOBS = [*JOBS, "e/r", "w/p1"]  # with those that a tracker's client makes
+EARLIER_MS = 5 * 86_400_000  # from where the conversation begins to what is dated
+DATED, OLD, DEFINED = "d", "o", "f"  # of points and of lines, all of which have times; with definitions of its own
+KEPT_JOBS = [*ANY_JOBS, DATED, OLD, DEFINED]
 VALUES = [0, 1, -1, 2.5, -0.125, 1e-7, 123456.75, 3, math.nan, math.inf, -math.inf]
 STEPS = [0, 1, 2, 3, 4, 5, 7, 20, 21, 1_000_000]
 TEXTS = ["started", "é and 漢字", "tab\tin it", "  two in front", "a, \"b\" and \\", "[rank0]: ready", "x" * 300]
@@ -41,12 +45,17 @@ class Talk:
     """One conversation with a server: its jobs have names of their own, so a server may have many."""
 
     def __init__(self, server, secrets, prefix, hides_teams, patience_s=PATIENCE_S):
+        self.seals = any(option == "--seal-age" for option in server.arguments)  # soon
         self.server, self.secrets, self.prefix, self.patience_s = server, secrets, prefix, patience_s
-        self.model = Model({token.name: token for token in TOKENS}, hides_teams)
+        self.model = Model({token.name: token for token in TOKENS}, hides_teams, self.make_job)
+        self.is_copy = False  # of the jobs, on another server
         self.began_ms = int(time.time() * 1000) - 60_000
         self.webhooks, self.views = {}, {}  # number -> team; (owner, name) -> query
         self.experiments, self.runs = {}, []  # team -> id; of MLflow
         self.logged = {}  # (team, id) -> a run of W&B
+
+    def make_job(self, name, team):
+        return (DatedJob if name in (self.name(DATED), self.name(OLD)) else Job)(name, team)
 
     def name(self, job):
         return f"{self.prefix}-{job}"
@@ -96,10 +105,13 @@ class Talk:
             raise AssertionError(f"{at}: {wrong}{f': {wrong.__cause__}' if wrong.__cause__ else ''}") from wrong
 
     def compare_all(self):
-        for job in sorted({*JOBS, *map(self.short, self.model.jobs.values())}):
-            for reader in ("root", "a-read", "b-read"):
-                self.compare(job, reader)
+        for reader in ("root", "a-read", "b-read"):
+            self.compare_jobs(reader)
         self.compare_trash("root")
+
+    def compare_jobs(self, reader):
+        for job in sorted({*([] if self.is_copy else JOBS), *map(self.short, self.model.jobs.values())}):
+            self.compare(job, reader)
 
     # ---- what is there ----
 
@@ -113,19 +125,38 @@ class Talk:
         wait_until(lambda: self.compare_document(known, reader, job), timeout=self.patience_s, what="the document")
         self.compare_notes(known, reader, job)
         for stream, texts in known.lines.items():
-            body = self.expect(200, reader, "GET", self.path(job, f"/logs?stream={stream}&limit=1000")).body
-            assert [line["text"] for line in body["lines"]] == texts and body["total"] == len(texts), (stream, body, texts)
+            self.compare_lines(reader, job, stream, texts, known.deleted.get(stream, 0))
         wait_until(lambda: self.compare_series(known, reader, job), timeout=self.patience_s, what="the series")
         for stream, metric in known.series:
             self.compare_points(known, reader, job, stream, metric)
+
+    def compare_lines(self, reader, job, stream, texts, deleted):
+        path = self.path(job, f"/logs?stream={stream}&limit=1000&from=")
+        if deleted:
+            gone = self.expect(410, reader, "GET", f"{path}0").body
+            assert gone["first_kept_line"] == deleted, (stream, gone, deleted)
+        if texts[deleted:]:
+            body = self.expect(200, reader, "GET", f"{path}{deleted}").body
+            here = [line["text"] for line in body["lines"]]
+            assert here == texts[deleted:] and body["total"] == len(texts), f"{stream} of {job} should have {texts[deleted:]} of {len(texts)}: {here} of {body['total']}"
 
     def compare_document(self, known, reader, job):
         body = self.expect(200, reader, "GET", self.path(job)).body
         here = {"name": body["TrainingJobName"], "status": (body["TrainingJobStatus"], body["SecondaryStatus"]), "hp": body.get("HyperParameters") or {},
             "tags": {tag["Key"]: tag["Value"] for tag in body.get("Tags") or []}, "notes": body.get("Notes"), "labels": body.get("Labels")}
         wanted = {"name": known.name, "status": (known.status(), known.phase), "hp": known.hp, "tags": known.tags, "notes": known.notes, "labels": known.labels}
+        told = known.transitions()
+        if told is not None:
+            wanted["told"] = told
+            here["told"] = [(row["Status"], self.second_of(row["StartTime"], told, at)) for at, row in enumerate(body["SecondaryStatusTransitions"])]
         assert here == wanted, f"{job} should be {wanted}: {here}"
         return True
+
+    def second_of(self, time, told, at):
+        """When a job was announced is not known to the second."""
+        if at < len(told) and told[at][1] == ANNOUNCED_S:
+            return ANNOUNCED_S
+        return (time * 1000 - self.began_ms + EARLIER_MS) / 1000
 
     def compare_series(self, known, reader, job):
         body = self.expect(200, reader, "GET", self.path(job, "/metrics")).body
@@ -141,16 +172,21 @@ class Talk:
         return True
 
     def compare_points(self, known, reader, job, stream, metric):
-        path = self.path(job, f"/points?metric={quote(metric)}&stream={stream}&raw=true")
-        parts = self.expect(200, reader, "GET", path).body["series"]  # one a batch
-        here = [point for part in parts for point in zip(part["step"], part["value"])]
-        wanted = [(step, told(value)) for step, value in known.series[stream, metric].points]
-        assert here == wanted, f"points of {metric} on {stream} in {job} should be {wanted}: {here}"
+        series, path = known.series[stream, metric], self.path(job, f"/points?metric={quote(metric)}&stream={stream}&raw=true")
+        for attempts, points in (("live", series.live()), ("all", series.points)):
+            parts = self.expect(200, reader, "GET", f"{path}&attempts={attempts}").body["series"]  # one a batch
+            here = [point for part in parts for point in zip(part["step"], part["value"])]
+            wanted = [(step, told(value)) for step, value in points]
+            assert here == wanted, f"{attempts} points of {metric} on {stream} in {job} should be {wanted}: {here}"
+        numbers = [number for part in parts for number in part["attempt"]]
+        assert numbers == series.attempts, f"attempts of {metric} on {stream} in {job} should be {series.attempts}: {numbers}"
 
     def compare_notes(self, known, reader, job):
         rows = self.expect(200, reader, "GET", self.path(job, "/notes")).body["notes"]
         here = {row["id"]: (row["step"], row["text"], row["author"]) for row in rows}
         wanted = {number: (note.step, note.text, note.author) for number, note in known.marks.items() if not note.is_deleted}
+        if self.is_copy:  # numbers are the server's
+            here, wanted = sorted(here.values(), key=str), sorted(wanted.values(), key=str)
         assert here == wanted, f"notes of {job} should be {wanted}: {here}"
 
     def rows_of_trash(self, who):

@@ -3,14 +3,14 @@
 import json
 
 from smserver import quote
-from talking import ADMINS, ANY_JOBS, JOBS, METRICS, PHASES, READERS, SENDERS, STEPS, STREAMS, TEXTS, VALUES, told, verb
+from talking import ADMINS, ANY_JOBS, DATED, DEFINED, JOBS, KEPT_JOBS, METRICS, OLD, PHASES, READERS, SENDERS, STEPS, STREAMS, TEXTS, VALUES, told, verb
 
 
 def draw_document(chance):
     document = {"HyperParameters": {key: chance.choice(["0.1", "8", "adam"]) for key in chance.sample(["lr", "batch", "opt"], chance.randrange(3))}}
     if chance.random() < 0.6:
         document["Tags"] = [{"Key": key, "Value": chance.choice(["red", "blue"])} for key in chance.sample(["colour", "owner"], chance.randrange(1, 3))]
-    return {"who": chance.choice(SENDERS), "job": chance.choice(JOBS), "document": document}
+    return {"who": chance.choice(SENDERS), "job": chance.choice([*JOBS, *JOBS, DATED, OLD]), "document": document}
 
 
 @verb(5, draw_document)
@@ -70,7 +70,7 @@ def send_lines(talk, who, job, stream, texts):
     assert status != 200 or (reply.body["accepted"], reply.body["rejected"]) == (len(texts), 0), reply
 
 
-@verb(10, lambda chance: {"who": chance.choice(SENDERS), "job": chance.choice(ANY_JOBS), "phase": chance.choice(PHASES)})
+@verb(10, lambda chance: {"who": chance.choice(SENDERS), "job": chance.choice([*ANY_JOBS, DEFINED]), "phase": chance.choice(PHASES)})
 def state(talk, who, job, phase):
     status = talk.model.state(who, talk.name(job), phase)
     talk.expect(status, who, "POST", talk.path(job, "/transitions"), json={"SecondaryStatus": phase})
@@ -81,7 +81,7 @@ def draw_changes(chance):
     for key in chance.sample(["tags", "hp", "notes", "labels"], chance.randrange(1, 4)):
         changes[key] = {"tags": {chance.choice(["colour", "owner", "new"]): chance.choice(["red", "blue", None])}, "hp": {chance.choice(["lr", "seed"]): chance.choice(["0.2", "7"])},
             "notes": chance.choice(["seen", "to be\nrepeated", None]), "labels": chance.choice([["paper"], ["paper", "k=v"], None])}[key]
-    return {"who": chance.choice(SENDERS), "job": chance.choice(ANY_JOBS), "changes": changes}
+    return {"who": chance.choice(SENDERS), "job": chance.choice(KEPT_JOBS), "changes": changes}
 
 
 @verb(5, draw_changes)
@@ -89,7 +89,7 @@ def patch(talk, who, job, changes):
     talk.expect(talk.model.patch(who, talk.name(job), changes), who, "PATCH", talk.path(job), json=changes)
 
 
-@verb(7, lambda chance: {"who": chance.choice(ADMINS), "job": chance.choice(ANY_JOBS), "is_for_good": chance.random() < 0.25})
+@verb(7, lambda chance: {"who": chance.choice(ADMINS), "job": chance.choice(KEPT_JOBS), "is_for_good": chance.random() < 0.25})
 def delete(talk, who, job, is_for_good):
     status = talk.model.delete(who, talk.name(job), is_for_good)
     path = talk.path(job, "?purge=true" if is_for_good else "")
@@ -97,7 +97,7 @@ def delete(talk, who, job, is_for_good):
     talk.expect_of(talk.asked_again(lambda: talk.ask(who, "DELETE", path)), status, f"DELETE {path} by {who}")
 
 
-@verb(5, lambda chance: {"who": chance.choice(ADMINS), "job": chance.choice(ANY_JOBS)})
+@verb(5, lambda chance: {"who": chance.choice(ADMINS), "job": chance.choice(KEPT_JOBS)})
 def restore(talk, who, job):
     status = talk.model.restore(who, talk.name(job))
     reply = talk.expect(status, who, "POST", talk.path(job, "/restore"))
@@ -128,7 +128,7 @@ def look_into_the_trash(talk, who):
     talk.compare_trash(who)
 
 
-@verb(3, lambda chance: {"who": chance.choice(SENDERS), "job": chance.choice(ANY_JOBS), "step": chance.choice(STEPS), "text": chance.choice(TEXTS)})
+@verb(3, lambda chance: {"who": chance.choice(SENDERS), "job": chance.choice(KEPT_JOBS), "step": chance.choice(STEPS), "text": chance.choice(TEXTS)})
 def write_note(talk, who, job, step, text):
     status = talk.model.write_note(who, talk.name(job))
     reply = talk.expect(status, who, "POST", talk.path(job, "/notes"), json={"step": step, "text": text})
@@ -143,13 +143,13 @@ def number_of_note(talk, job, which):
     return numbers[which % len(numbers)] if numbers else 999_999_999
 
 
-@verb(2, lambda chance: {"who": chance.choice(SENDERS), "job": chance.choice(ANY_JOBS), "which": chance.randrange(5), "text": chance.choice(TEXTS)})
+@verb(2, lambda chance: {"who": chance.choice(SENDERS), "job": chance.choice(KEPT_JOBS), "which": chance.randrange(5), "text": chance.choice(TEXTS)})
 def change_note(talk, who, job, which, text):
     number = number_of_note(talk, job, which)
     talk.expect(talk.model.change_note(who, talk.name(job), number, text), who, "PATCH", talk.path(job, f"/notes/{number}"), json={"text": text})
 
 
-@verb(3, lambda chance: {"who": chance.choice(SENDERS), "job": chance.choice(ANY_JOBS), "which": chance.randrange(5), "is_deleted": chance.random() < 0.6})
+@verb(3, lambda chance: {"who": chance.choice(SENDERS), "job": chance.choice(KEPT_JOBS), "which": chance.randrange(5), "is_deleted": chance.random() < 0.6})
 def delete_note(talk, who, job, which, is_deleted):
     number = number_of_note(talk, job, which)
     status, path = talk.model.delete_note(who, talk.name(job), number, is_deleted), talk.path(job, f"/notes/{number}")

@@ -44,14 +44,27 @@ def holds(job, term):
         found = (job.hp if kind == "hp" else job.tags).get(key)
         return found is not None and compares(found, operator, value)
     if kind == "metric":
-        return any(compares_figure(job.series[stream, "m"].summary(), key, operator, value) for stream, metric in job.series if metric == "m")
+        return any(key[1] == "m" for key in job.series) and compares_figure(summary_of_m(job), key, operator, value)
     labels = job.labels or []
     return {"status": job.status() == value, "secondary": job.phase == value, "team": job.team == value, "label": (f"{key}={value}" if key else value) in labels,
         "word": value in (job.notes or "") or value in job.tags.values()}[kind]
 
 
+def lasts_of_m(job):
+    """(step, value) of the last point of each stream that has the greatest step."""
+    lasts = [(summary["last_step"], summary["last"]) for summary in (series.summary() for key, series in job.series.items() if key[1] == "m")]
+    return [last for last in lasts if last[0] == max(step for step, _ in lasts)]
+
+
+def summary_of_m(job):
+    """Of all points of all streams."""
+    points = [value for key, series in job.series.items() if key[1] == "m" for _, value in series.points]
+    finite = [value for value in points if math.isfinite(value)]
+    return {"count": len(points), "last": lasts_of_m(job)[0][1]} | ({"max": max(finite)} if finite else {})
+
+
 def compares_figure(summary, key, operator, value):
-    """Of one stream: NaN satisfies nothing."""
+    """NaN satisfies nothing."""
     if operator == "exists":
         return True
     figure = summary.get(key.partition(".")[2], math.nan)
@@ -83,6 +96,8 @@ def search(talk, who, parts, joint, limit):
     if refusal:
         talk.expect(refusal, who, "GET", f"/api/v1/jobs?q={quote(query)}")
         return
+    if any(len(lasts_of_m(job)) > 1 for job in talk.model.jobs.values()) and any(key == "m.last" for _, (_, key, _, _) in parts):
+        return  # of two streams that say the same step last, it is the last in time
     of_all = all if joint == "and" else any
     wanted = sorted((job.name for job in talk.model.readable(who) if not parts or of_all(holds(job, term) != is_not for is_not, term in parts)), key=str.encode)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 
 import wandbclient
 from fleet_model import Job
@@ -13,10 +14,17 @@ EXITS = {0: "Completed", 1: "Failed", 255: "Stopped"}
 
 
 class Logged:
-    """A run's job, and the lines of its history."""
+    """A run's job, and the lines of its history; code: with which its client has ended, None of one that goes on."""
 
     def __init__(self, job):
-        self.job, self.lines = job, []
+        self.job, self.lines, self.code = job, [], None
+
+
+def lines_behind(known, values, from_s):
+    """The next ones; a run's clock does not go back."""
+    count = len(known.lines)
+    from_s = max([from_s, *(row["_timestamp"] + 0.001 for row in known.lines[-1:])])
+    return [{"_step": count + n, "_timestamp": from_s + n / 1000, "m": told(value)} for n, value in enumerate(values)]
 
 
 def refusal_or_run(talk, who, run):
@@ -68,7 +76,7 @@ def wandb_log(talk, who, run, values, overlap):
     if not known or known.job.has_ended():
         return None
     count = len(known.lines)
-    known.lines += [{"_step": count + n, "_timestamp": talk.began_ms / 1000 + count + n, "m": told(value)} for n, value in enumerate(values)]
+    known.lines += lines_behind(known, values, talk.began_ms / 1000 + count)
     first = max(0, count - overlap)
     reply = wandbclient.post(talk.server, run, {HISTORY: (first, known.lines[first:])}, project=talk.name("w"), token=talk.secrets[who])
     assert reply.status == 200, reply
@@ -84,5 +92,62 @@ def wandb_end(talk, who, run, code):
         return None
     reply = wandbclient.post(talk.server, run, project=talk.name("w"), token=talk.secrets[who], complete=True, exitcode=code)
     assert reply.status == 200, reply
-    known.job.phase = EXITS[code]
+    known.job.phase, known.code = EXITS[code], code
+    return talk.short(known.job)
+
+
+def began(at_s, **members):
+    """What a process says of itself as it begins."""
+    return {"config": json.dumps({"_wandb": {"value": {"start_time": at_s}}}), **members}
+
+
+def ask_resume(talk, who, run):
+    """What the client is told that would go on with a run, or begins one that must not be there; None: there is none."""
+    status, body = wandbclient.ask(talk.server, "RunResumeStatus", {"project": talk.name("w"), "name": run}, token=talk.secrets[who])
+    assert status == 200 and not body.get("errors"), (status, body)
+    return body["data"]["model"]["bucket"]
+
+
+@verb(5, lambda chance: {"who": chance.choice(SENDERS), "run": chance.choice(RUNS), "resume": chance.choice(["must", "allow", "never"]),
+    "values": [chance.choice([1.5, -2, 0.25, math.nan]) for _ in range(chance.randrange(1, 4))]})
+def wandb_go_on(talk, who, run, resume, values):
+    """As another process of the SDK: it decides by what the server tells of the run."""
+    refusal, known = refusal_or_run(talk, who, run)
+    if refusal:
+        return None
+    team, bucket = talk.model.tokens[who].team, ask_resume(talk, who, run)
+    if not known:
+        assert bucket is None or (team, run) in talk.logged, f"nobody has begun {run}: {bucket}"
+        return None
+    tail = [json.loads(line) for line in json.loads(bucket["historyTail"])]
+    here = bucket["historyLineCount"], [row["_step"] for row in tail][-1:]
+    wanted = len(known.lines), [row["_step"] for row in known.lines][-1:]
+    assert here == wanted, f"whoever goes on with {run} should be told of {wanted}: {here}"
+    if resume == "never" or (known.code is None) == known.job.has_ended():
+        return None
+    count, now_s = len(known.lines), time.time()
+    wandbclient.make_run(talk.server, run, token=talk.secrets[who], **began(now_s, project=talk.name("w")))
+    lines = lines_behind(known, values, now_s)
+    reply = wandbclient.post(talk.server, run, {HISTORY: (count, lines)}, project=talk.name("w"), token=talk.secrets[who])
+    assert reply.status == 200, reply
+    known.lines += lines
+    talk.model.add_points(known.job, "algo-1", [("m", count + n, value) for n, value in enumerate(values)])
+    if known.code is None:
+        known.job.see_sign_of_life(True)
+    else:
+        known.job.phase, known.job.is_stated, known.code = "Training", True, None
+    return talk.short(known.job)
+
+
+@verb(3, lambda chance: {"who": chance.choice(SENDERS), "run": chance.choice(RUNS), "times": chance.choice([1, 2])})
+def wandb_sync(talk, who, run, times):
+    """Of what the server has already: nothing changes."""
+    refusal, known = refusal_or_run(talk, who, run)
+    if refusal or not known or not known.lines or (known.code is None) == known.job.has_ended():
+        return None
+    end = {} if known.code is None else {"complete": True, "exitcode": known.code}
+    for _ in range(times):
+        wandbclient.make_run(talk.server, run, token=talk.secrets[who], **began(talk.began_ms / 1000, project=talk.name("w"), host="node-1", program="-m wandb.__main__"))
+        reply = wandbclient.post(talk.server, run, {HISTORY: (0, known.lines)}, project=talk.name("w"), token=talk.secrets[who], **end)
+        assert reply.status == 200, reply
     return talk.short(known.job)

@@ -4,6 +4,8 @@ import json
 import subprocess
 import threading
 
+import pytest
+
 from smserver import quote, wait_until
 
 LOSS = {"Name": "loss", "Regex": r"step=(?<step>\d+) loss=(\S+)", "Role": "loss"}
@@ -75,6 +77,20 @@ def test_new_definitions_are_for_new_lines(server):
     server.restart()
     assert server.series("j", "speed")["count"] == 50
     assert definitions(server, "j")["generation"] == after["generation"]
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_restart_behind_new_definitions_is_one(server, end):
+    """The first that they read: they were changed while the training was down."""
+    make_job(server, "j", lines=100)
+    put(server, "j", {"definitions": [SPEED]})
+    getattr(server, end)()
+    server.start()
+    server.send("j", ["Resuming from checkpoint", *[line(step) for step in range(60, 150)]])
+    server.wait_for_points("j", "speed", 90)
+    wait_until(lambda: server.get("/api/v1/jobs/j").body["attempts"] == 2, what="the restart")
+    wait_until(lambda: server.series("j", "loss")["count"] == 60, what="what the restart made again to be left out")
+    assert server.series("j", "speed")["count"] == 90
 
 
 def test_a_backfill_reaches_over_the_whole_log(server):

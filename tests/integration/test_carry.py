@@ -273,6 +273,43 @@ def test_a_run_of_a_tracker_is_found_by_its_id_and_is_a_run_no_more(server, make
         assert at.get(f"/api/2.0/mlflow/runs/get?run_id={run_id}").status == status
 
 
+def test_messages_of_statuses_that_came_late_come_along(server, make_server):
+    """The same words again are kept where they came before what is earlier."""
+    other = make_server()
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j"}).status == 201
+    for status, after_ms in (("Starting", 0), ("Training", 9000), ("Restarting", 9000), ("Training", 5000), ("Restarting", 7000)):
+        server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": NOW_MS + after_ms, "StatusMessage": "the same"})
+    data = settled_export(server)
+    job, = records(data, "job")
+    assert [(row["at_ms"] - NOW_MS, row["status"]) for row in job["status_messages"] if row["message"] == "the same"] == [
+        (0, "Starting"), (5000, "Training"), (7000, "Restarting"), (9000, "Restarting"), (9000, "Training")]
+    assert take(other, data)["imported"] == 1
+    assert export(other) == data, "byte for byte"
+
+
+def test_figures_without_what_a_restart_made_again_are_stored_with_the_job(make_server):
+    """Its points were sealed before the restart, and it leaves RAM before anything more of it comes."""
+    server, other = make_server("--seal-age", "100ms"), make_server()
+    definition = {"Name": "loss", "Regex": r"step=(?<step>\d+) loss=(\S+)"}
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {"MetricDefinitions": [definition]}}).status == 201
+    server.send("j", [f"step={step} loss=2" for step in range(8)])
+    wait_until(lambda: server.figure("sealed_lines_total") == 8, what="the first lines to be sealed")
+    server.send("j", ["Resuming from checkpoint", *[f"step={step} loss=1" for step in range(6, 14)]])
+    server.wait_for_points("j", "loss", 14)
+    wait_until(lambda: is_exported_with(server, make_server, 14), what="a copy that has them")
+    take(other, export(server))
+    other.restart()
+    assert other.series("j", "loss")["count"] == 14
+
+
+def is_exported_with(server, make_server, count):
+    """A new server reads the state that the export has, before it mends it itself."""
+    third = make_server()
+    take(third, export(server))
+    third.restart()
+    return third.series("j", "loss")["count"] == count
+
+
 def test_evaluations_come_along(server, make_server):
     """Pages are of a thousand scores."""
     other = make_server()

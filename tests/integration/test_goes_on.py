@@ -131,6 +131,18 @@ def test_transitions_are_the_same_in_whatever_order_they_are_told(server, order)
     check_bill(server, 1000 + 1000 + 1000)
 
 
+@pytest.mark.parametrize("order", itertools.permutations([("Interrupted", 120), ("Stopped", 660), ("Pending", 900)]))
+def test_it_trained_between_a_break_and_an_end_in_whatever_order_they_are_told(server, order):
+    """As long as the end is not known, what is told behind it says that the job still waited."""
+    set_up(server)
+    points = [{"metric": "loss", "value": 1, "step": second, "ts_ms": at(second)} for second in (90, 630, 1050)]
+    assert server.post("/api/v1/points?job=j&stream=algo-1", json={"points": points}).status == 200
+    server.wait_for_points("j", "loss", 3)
+    for status, second in order:
+        server.post("/api/v1/jobs/j/transitions", json={"SecondaryStatus": status, "time_ms": at(second)})
+    assert told(server) == [("Training", 90), ("Interrupted", 120), ("Training", 630), ("Stopped", 660)]
+
+
 def test_repeats_give_way_only_where_there_is_no_more_room(make_server):
     server = make_server("--max-statuses", "10")
     set_up(server)

@@ -501,6 +501,18 @@ def test_where_there_is_no_more_room_the_first_and_the_newest_of_a_run_are_kept(
     assert history(server)[-1] == ("Training", T0)
 
 
+@of_a_file("whose rows are counted")
+def test_of_an_end_that_is_stated_on_and_on_the_first_and_the_newest_are_kept(make_server):
+    server = make_server()
+    announce(server)
+    for n in range(300):
+        said = {"SecondaryStatus": "Failed", "time_ms": T0 + n * MINUTE_MS, **({"FailureReason": "AlgorithmError: of the third"} if n == 3 else {})}
+        assert server.post("/api/v1/jobs/j/transitions", json=said).status in (200, 204)
+    [(count, first_ms, newest_ms)] = server.sql("SELECT count(*), min(start_ms), max(start_ms) FROM told WHERE status = 'Failed'")
+    assert count <= 102 and (first_ms, newest_ms) == (T0, T0 + 299 * MINUTE_MS)
+    assert history(server)[-1] == ("Failed", T0) and job_of(server)["FailureReason"] == "AlgorithmError: of the third"
+
+
 def test_a_session_that_is_refused_changes_nothing(server):
     held = session(server, stream="algo-2")
     opened = session(server)

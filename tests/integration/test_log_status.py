@@ -2,6 +2,7 @@
 
 import time
 
+from engine import of_a_file
 from smserver import wait_until
 
 SDK = [
@@ -90,3 +91,30 @@ def test_a_failed_job_says_why(server):
     server.send("j", ["2020-01-28 09:00:19 Training - Training in progress.", "2020-01-28 09:01:19 Failed - Training job failed"])
     wait_status(server, "Failed")
     assert job_of(server)["FailureReason"] == "Training job failed"
+
+
+@of_a_file("whose rows are counted")
+def test_an_end_that_is_said_on_and_on_costs_no_more_than_some(make_server):
+    """By many streams of the job: each row is read with each change of its life."""
+    server = make_server()
+    said = [f"2020-01-28 {8 + n // 3600:02}:{n // 60 % 60:02}:{n % 60:02} Completed - Training job completed" for n in range(1200)]
+    for k in range(4):
+        server.send("j", said[k * 300:k * 300 + 300], stream=f"algo-{k}")
+    server.restart()  # what was sent is heard by then
+    job = job_of(server)
+    assert (job["SecondaryStatus"], job["TrainingEndTime"]) == ("Completed", 1580198400)
+    assert server.sql("SELECT max(start_ms) FROM told WHERE status = 'Completed'") == [((1580198400 + 1199) * 1000,)]
+    [(count,)] = server.sql("SELECT count(*) FROM told WHERE status = 'Completed'")
+    assert count <= 101
+    [(words,)] = server.sql("SELECT message FROM told WHERE status = 'Completed' ORDER BY start_ms DESC LIMIT 1")
+    assert words == "Training job completed"
+
+
+@of_a_file("whose rows are counted")
+def test_all_streams_of_a_job_together_are_heard_as_often_as_one(make_server):
+    server = make_server()
+    said = [f"2020-01-28 {8 + n // 3600:02}:{n // 60 % 60:02}:{n % 60:02} Training - Training in progress" for n in range(1200)]
+    for k in range(3):
+        server.send("j", said[k * 400:k * 400 + 400], stream=f"algo-{k}")
+    server.restart()
+    assert server.sql("SELECT count(*) FROM told WHERE status = 'Training' AND source = 2") == [(500,)]

@@ -58,6 +58,17 @@ def test_who_drips_is_ended_with_a_408(make_server, head, text, options):
     wait_until(lambda: server.figure("http_connections") == 1, what="the end of the slow connections")
 
 
+def test_who_drips_behind_a_request_is_ended_as_well(make_server):
+    server = make_server("--header-timeout", "500ms")
+    drip = Drip(server, 1, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", HEADER)
+    replies = b""
+    with contextlib.suppress(ConnectionResetError):
+        while data := drip.open[0].recv(1000):
+            replies += data
+    drip.close()
+    assert replies.startswith(b"HTTP/1.1 200 ") and b"HTTP/1.1 408 " in replies
+
+
 def test_who_is_idle_or_quick_or_follows_a_log_is_not(make_server):
     server = make_server("--header-timeout", "300ms", "--min-body-rate", "100000")
     idle, kept = connect(server), http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)

@@ -3,13 +3,16 @@
 import contextlib
 import http.client
 import json
+import pathlib
 import signal
 import socket
+import sqlite3
 import threading
 import time
 
 import pytest
-from smserver import PATIENCE_S
+from engine import of_a_file
+from smserver import PATIENCE_S, wait_until
 
 
 def keep_sending(port, stream, acknowledged, is_running):
@@ -27,6 +30,25 @@ def keep_sending(port, stream, acknowledged, is_running):
             number += 50
             acknowledged[stream] = number
             is_running.set()
+
+
+@of_a_file("another program has the file")
+def test_a_start_that_waits_for_the_file_is_stopped_as_any(server):
+    """Whoever closes the database last lets nobody in meanwhile: it is waited for, and not beyond a SIGTERM."""
+    server.stop()
+    other = sqlite3.connect(server.database, isolation_level=None)
+    try:
+        other.execute("PRAGMA locking_mode=EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        server.launch()
+        mine = f"{server.process.pid}\n"
+        wait_until(lambda: pathlib.Path(f"{server.database}.lock").read_text() == mine, what="the server that has the name, and no file")
+        server.signal(signal.SIGHUP)  # no reason to give up
+        server.signal(signal.SIGTERM)
+        assert server.wait() == 0 and "locked by another program" not in server.log_text(), server.log_text()
+    finally:
+        other.close()
+    server.start()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

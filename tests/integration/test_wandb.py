@@ -227,6 +227,7 @@ begun = time.time()
 run = wandb.init(project="off", id="parts", name="parts", mode="offline", resume=None if sys.argv[2] == "None" else sys.argv[2])
 for step in range(int(sys.argv[1]), int(sys.argv[1]) + 5):
     run.log({"loss": step})
+    print(f"printed at {step}")
     time.sleep(0.2)
 run.finish()
 give({"ran": [begun, time.time()]})
@@ -253,6 +254,8 @@ def test_offline_parts_of_one_run_are_billed_as_they_were(server, order, resume)
         assert row["TrainingStartTime"] == pytest.approx(ran[0][0], abs=1) and row["TrainingEndTime"] == pytest.approx(ran[1][1], abs=1.5), (when, ran, row)
         assert row["BillableTimeInSeconds"] == pytest.approx(billed, abs=3), (when, billed, row)
         assert server.points("off/parts", "loss", attempts="all")["total_points"] == 10, when
+        printed = [line["text"] for line in server.lines("off/parts", "console") if line["text"].startswith("printed at ")]
+        assert sorted(printed) == [f"printed at {step}" for step in range(10)], (when, printed)
         return {name: value for name, value in row.items() if name not in ("LastModifiedTime", "last_heard_ms")}
 
     for index in order:

@@ -96,6 +96,33 @@ def test_parts_of_a_run_are_sent_in_any_order_and_again(shared):
     assert json.loads(json.loads(tail["historyTail"])[0])["_step"] == 210 and json.loads(tail["summaryMetrics"]) == {"loss": 200}
 
 
+def test_the_console_of_a_part_that_is_sent_again_is_there_once(shared):
+    """The client counts the lines of a process that goes on with the run behind all that are there: so it does when the same is sent again."""
+    def send(begun, lines, *more):
+        resumed = ask(shared, "RunResumeStatus", {"project": "p", "name": "twice"})[1]["data"]["model"]["bucket"]
+        rows_there, lines_there = (resumed["historyLineCount"], resumed["logLineCount"]) if resumed else (0, 0)
+        make_run(shared, "twice", host="node-1", program="-m wandb.__main__", config=meta(T0 + begun))
+        for first in range(0, len(lines), 30):  # the console comes before the first row, and in several requests
+            taken(post(shared, "twice", {CONSOLE: (lines_there + first, lines[first:first + 30])}))
+        taken(post(shared, "twice", {HISTORY: (rows_there, rows(begun + 1, begun + 11))}, complete=True, exitcode=0))
+
+    parts = {begun: [f"{begun}: line {n}" for n in range(100)] for begun in (0, 100)}
+    for begun in (0, 100, 0, 100, 100):
+        send(begun, parts[begun])
+        assert console(shared, "p/twice")[:100] == parts[0]
+    assert console(shared, "p/twice") == parts[0] + parts[100]
+    # offline without `resume` each counts from 0
+    for begun in (0, 100, 0, 100):
+        make_run(shared, "zero", host="node-1", program="-m wandb.__main__", config=meta(T0 + begun))
+        taken(post(shared, "zero", {CONSOLE: (0, parts[begun])}))
+        taken(post(shared, "zero", {HISTORY: (0, rows(begun + 1, begun + 11))}, complete=True, exitcode=0))
+    assert console(shared, "p/zero") == parts[0] + parts[100]
+    # of one that was cut off the rest is new; and a process of its own is not taken for another, though it prints the same
+    send(100, parts[100] + ["100: the end"])
+    send(200, parts[0])
+    assert console(shared, "p/twice") == parts[0] + parts[100] + ["100: the end"] + parts[0]
+
+
 def test_a_part_of_a_machine_whose_clock_is_behind_is_none_that_came_again(shared):
     """Its times lie within those of the part before."""
     for offset, begun in ((0, 0), (10, 5)):

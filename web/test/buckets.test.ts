@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PointsReply } from "../src/api/types";
-import { addPoint, bucketsFromReply, emptyBuckets, findBucket, lineOf, nearestBucket } from "../src/lib/chart/buckets";
+import { addPoint, bucketsFromReply, emptyBuckets, findBucket, inUnit, lineOf, nearestBucket } from "../src/lib/chart/buckets";
 import { NON_FINITE } from "../src/lib/text/number";
 
 const reply = (): PointsReply => ({
@@ -18,6 +18,16 @@ const reply = (): PointsReply => ({
   total_points: 9,
   bucket_width: 4,
   seq: "7",
+});
+
+test("step times of two trainers are drawn in one unit", () => {
+  const seconds = bucketsFromReply({ ...reply(), unit: "s" });
+  const own = inUnit(seconds, "ms");
+  expect([own.min, own.max, own.mean, own.last, own.unit]).toEqual([[1000, null, 2000], [9000, null, 2000], [4000, null, 2000], [3000, null, 2000], "ms"]);
+  expect(seconds.mean).toEqual([4, null, 2]);
+  expect(inUnit(own, "s").mean).toEqual([4, null, 2]);
+  for (const unit of ["s", "", "tokens/s", undefined]) expect(inUnit(seconds, unit)).toBe(seconds);
+  expect(inUnit(bucketsFromReply(reply()), "ms").mean).toEqual([4, null, 2]);
 });
 
 test("non-finite values leave a gap and a mark", () => {

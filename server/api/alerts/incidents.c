@@ -129,7 +129,7 @@ static enum status advise(struct api *api, struct api_worker *worker, struct are
 
 static bool is_of_collective(const struct incident_row *row)
 {
-	if (row->incident.kind != INCIDENT_LOG_SIGNATURE || !row->said)
+	if (row->incident.kind != INCIDENT_LOG_SIGNATURE)
 		return false;
 	for (size_t i = 0; i < row->said->signature_count; i++)
 		if (nccl_likely_is_asked(row->said->signatures[i]))
@@ -145,7 +145,7 @@ static enum status add_likely(
 	struct json_writer w = json_writer_on(&text);
 	struct nccl_likely likely;
 
-	if (!is_of_collective(row))
+	if (!row->said || !is_of_collective(row))
 		return OK;
 	TRY(nccl_likely_find(worker->reader, arena, row->job_id, row->incident.opened_ms,
 		row->said->last_ms + FAULT_AFTER_MS, now_ms, &likely, err));

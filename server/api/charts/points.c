@@ -379,6 +379,7 @@ void api_write_chart(struct json_writer *w, const struct chart *chart, unsigned 
 		json_array_end(w);
 	}
 	json_object_end(w);
+	json_put_span(w, "unit", chart->unit);
 	json_put_i64(w, "total_points", (int64_t)chart->total_points);
 	json_put_i64(w, "bucket_width", chart->bucket_width);
 	if (chart->work)

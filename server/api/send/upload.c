@@ -226,7 +226,7 @@ static void mark_parts(const struct upload *upload, struct batch *batch)
 }
 
 /* With the mutex held and nothing in flight. A busy writer is an error for a first slice (the sender comes back) and a
- * pause for a later one (it cannot: there would be no telling what was taken). */
+ * pause for a later one (it cannot: there would be no telling what was taken). A later one pauses early. */
 static enum status submit(struct upload *upload, struct error *err)
 {
 	struct batch *batch = upload->batch;
@@ -234,6 +234,8 @@ static enum status submit(struct upload *upload, struct error *err)
 	struct batch counts = *batch; /* the batch is the writer's in a moment */
 
 	free_submitted(upload);
+	if (upload->result.has_committed && pipeline_is_behind(upload->api->options.pipeline))
+		return OK;
 	if (has_key(upload))
 		mark_parts(upload, batch);
 	batch->offset = upload->offset;

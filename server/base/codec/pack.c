@@ -4,15 +4,19 @@
 
 enum { MAX_VARINT_BYTES = 10 };
 
+char *pack_u64_at(char *at, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (char)(value | 0x80);
+	*at++ = (char)value;
+	return at;
+}
+
 void pack_u64(struct buf *out, uint64_t value)
 {
 	char bytes[MAX_VARINT_BYTES];
-	size_t len = 0;
 
-	for (; value >= 0x80; value >>= 7)
-		bytes[len++] = (char)(value | 0x80);
-	bytes[len++] = (char)value;
-	buf_append(out, bytes, len);
+	buf_append(out, bytes, (size_t)(pack_u64_at(bytes, value) - bytes));
 }
 
 void pack_i64(struct buf *out, int64_t value)
@@ -27,6 +31,17 @@ void pack_double(struct buf *out, double value)
 	memcpy(&bits, &value, sizeof bits);
 	bits = htole64(bits);
 	buf_append(out, &bits, sizeof bits);
+}
+
+/* Little endian already: they are copied as they are. */
+void pack_doubles(struct buf *out, const double *values, size_t count)
+{
+	bool is_same = htole64(1) == 1;
+
+	if (is_same)
+		buf_append(out, values, count * sizeof *values);
+	for (size_t i = 0; i < count && !is_same; i++)
+		pack_double(out, values[i]);
 }
 
 void pack_span(struct buf *out, struct span bytes)
@@ -46,7 +61,7 @@ static void fail(struct unpacker *u)
 	u->rest.len = 0;
 }
 
-uint64_t unpack_u64(struct unpacker *u)
+uint64_t unpack_long(struct unpacker *u)
 {
 	uint64_t value = 0;
 
@@ -64,11 +79,22 @@ uint64_t unpack_u64(struct unpacker *u)
 	return 0;
 }
 
-int64_t unpack_i64(struct unpacker *u)
+/* Eight bytes at once; the last of each number has no top bit. */
+void unpack_pass(struct unpacker *u, size_t count)
 {
-	uint64_t value = unpack_u64(u);
+	static const uint64_t tops = 0x8080808080808080;
+	const char *at = u->rest.ptr, *end = at + u->rest.len;
 
-	return unpack_zigzag(value);
+	for (uint64_t word; count >= sizeof word && (size_t)(end - at) >= sizeof word; at += sizeof word) {
+		memcpy(&word, at, sizeof word);
+		count -= (size_t)__builtin_popcountll(~word & tops);
+	}
+	for (; count && at < end; at++)
+		count -= (unsigned char)*at < 0x80;
+	if (count)
+		fail(u);
+	else
+		u->rest = span_of(at, (size_t)(end - at));
 }
 
 double unpack_double(struct unpacker *u)
@@ -85,6 +111,22 @@ double unpack_double(struct unpacker *u)
 	bits = le64toh(bits);
 	memcpy(&value, &bits, sizeof value);
 	return value;
+}
+
+void unpack_doubles(struct unpacker *u, double *values, size_t count)
+{
+	bool is_same = htole64(1) == 1;
+
+	if (u->rest.len / sizeof *values < count) {
+		fail(u);
+		return;
+	}
+	if (is_same && count) {
+		memcpy(values, u->rest.ptr, count * sizeof *values);
+		u->rest = span_skip(u->rest, count * sizeof *values);
+	}
+	for (size_t i = 0; i < count && !is_same; i++)
+		values[i] = unpack_double(u);
 }
 
 struct span unpack_span(struct unpacker *u)

@@ -18,9 +18,12 @@ static inline int64_t unpack_zigzag(uint64_t value)
 	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
 }
 
+/* Where there is room for it; behind it. */
+char *pack_u64_at(char *at, uint64_t value);
 void pack_u64(struct buf *out, uint64_t value);
 void pack_i64(struct buf *out, int64_t value); /* zigzag */
 void pack_double(struct buf *out, double value); /* all bits kept: NaN, -0 */
+void pack_doubles(struct buf *out, const double *values, size_t count);
 void pack_span(struct buf *out, struct span bytes); /* length, bytes */
 
 /* After a malformed read has_failed stays set and everything reads as zero or empty: check once at the end. */
@@ -32,9 +35,24 @@ struct unpacker {
 
 struct unpacker unpacker_on(struct span bytes);
 void unpacker_no_memory(struct unpacker *u);
-uint64_t unpack_u64(struct unpacker *u);
-int64_t unpack_i64(struct unpacker *u);
+uint64_t unpack_long(struct unpacker *u); /* unpack_u64 is for callers */
+static inline uint64_t unpack_u64(struct unpacker *u)
+{
+	unsigned char byte = u->rest.len ? (unsigned char)u->rest.ptr[0] : 0x80;
+
+	if (byte >= 0x80)
+		return unpack_long(u);
+	u->rest = span_skip(u->rest, 1);
+	return byte;
+}
+static inline int64_t unpack_i64(struct unpacker *u)
+{
+	return unpack_zigzag(unpack_u64(u));
+}
+void unpack_pass(
+	struct unpacker *u, size_t count); /* over so many of either, without looking whether each is well-formed */
 double unpack_double(struct unpacker *u);
+void unpack_doubles(struct unpacker *u, double *values, size_t count); /* all or, where that fails, none */
 struct span unpack_span(struct unpacker *u);
 /* A count that must fit: fails when more items of at least min_item_bytes each cannot be in what is left. */
 size_t unpack_count(struct unpacker *u, size_t min_item_bytes);

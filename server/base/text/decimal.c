@@ -1,9 +1,8 @@
 #include "base/text/decimal.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-enum { FRACTION_BITS = 52, EXPONENT_BIAS = 1075 };
+enum { FRACTION_BITS = 52, EXPONENT_BIAS = 1075, EXPONENT_MOST = 2046 };
 
 /* floor(q * log10(2)), and for the lower edge of a power of two floor(q * log10(2) + log10(3/4)): exact for all doubles. */
 static int floor_log10_pow2(int q, bool is_edge)
@@ -60,4 +59,30 @@ struct decimal decimal_shortest(double value)
 
 	return choose(scale(power, (4 * c - 2 + is_edge) << shift) + is_odd, scale(power, 4 * c << shift),
 		scale(power, (4 * c + 2) << shift) - is_odd, k);
+}
+
+/*
+ * The upper 128 bits of digits and power as a product: the power was rounded up and the rest cut off, so what is meant lies less than one
+ * beside. Only half way between two doubles that matters.
+ */
+bool decimal_read(uint64_t digits, int power, double *value)
+{
+	if (!digits || power < DECIMAL_FIRST_POWER || power > DECIMAL_LAST_POWER)
+		return false;
+	int zeros = __builtin_clzll(digits);
+	const uint64_t *factor = decimal_powers[power - DECIMAL_FIRST_POWER];
+	unsigned __int128 low = (unsigned __int128)factor[1] * (digits << zeros);
+	unsigned __int128 product = (unsigned __int128)factor[0] * (digits << zeros) + (uint64_t)(low >> 64);
+	int cut = 127 - FRACTION_BITS - !(product >> 127);
+	unsigned __int128 one = 1, half = one << (cut - 1), rest = product & ((one << cut) - 1);
+	if (rest - half + 1 <= 2)
+		return false;
+	uint64_t bits = (uint64_t)(product >> cut) + (rest > half);
+	int exponent = cut + floor_log2_pow10(power) - 63 - zeros + EXPONENT_BIAS;
+	if (exponent < 1 || exponent >= EXPONENT_MOST)
+		return false;
+	/* the leading bit counts as one in the exponent, and so does a carry into the next power of two */
+	bits += (uint64_t)(exponent - 1) << FRACTION_BITS;
+	memcpy(value, &bits, sizeof bits);
+	return true;
 }

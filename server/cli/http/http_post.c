@@ -23,6 +23,7 @@ enum {
 	READ_BYTES = 16 << 10,
 	MAX_HEAD_BYTES = 16 << 10,
 	LEAST_PACKED_BYTES = 1 << 10, /* what is shorter goes in one packet anyway */
+	JOINED_BYTES = 16 << 10, /* a body up to here goes with its head, by one call */
 	MAX_PACKED_BYTES = 64 << 20,
 	AWAY_CODE = 503,
 	PACK_LEVEL = 1, /* logs become an eighth; a training's processor is not ours to use */
@@ -519,6 +520,12 @@ static enum status send_to_one(struct http_client *client, const struct http_req
 	client->deadline_ms = clock_mono_ms() + client->request_timeout_ms;
 	client->has_connected = false;
 	TRY(put_head(client, request, body.len, is_packed, &head, err));
+	if (body.len <= JOINED_BYTES) {
+		head.max_bytes += JOINED_BYTES;
+		buf_append_span(&head, body);
+		TRY(buf_status(&head, err));
+		body = SPAN("");
+	}
 	enum status status = send_once(client, buf_span(&head), body, reply, err);
 	/* A kept connection may have been closed by the server just then: that says nothing about the server. */
 	if (status == ERR_UNAVAILABLE && may_repeat && !reply->has_bytes && clock_mono_ms() < client->deadline_ms) {

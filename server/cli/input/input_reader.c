@@ -65,7 +65,7 @@ static void run_files(struct intake *intake)
 
 	for (;;) {
 		for (size_t i = 0; i < intake->options.count; i++)
-			while (line_reader_read(&intake->readers[i], intake->options.spool))
+			while (line_reader_read(&intake->readers[i], intake->options.spool) == LINE_READER_BYTES)
 				;
 		bool is_all = !intake->options.watch || watch_round(intake->options.watch);
 		if (is_last && !is_all && wait_for_room(intake, &patience))

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 enum {
-	READ_BYTES = 64 << 10,
-	PASS_BYTES = 4096, /* PIPE_BUF: a pipe that is ready takes so much without blocking */
+	READ_BYTES = LINE_READER_BYTES,
 	MAX_PENDING_BYTES = SPOOL_MAX_LINE_BYTES,
 };
 
@@ -30,14 +29,12 @@ void line_reader_done(struct line_reader *reader)
 static void pass_through(struct line_reader *reader, struct span bytes)
 {
 	while (bytes.len && reader->pass_fd >= 0) {
-		struct span part = span_of(bytes.ptr, bytes.len < PASS_BYTES ? bytes.len : PASS_BYTES);
-		struct pollfd item = {.fd = reader->pass_fd, .events = POLLOUT};
-		if (poll(&item, 1, -1) < 0)
-			continue;
-		ssize_t written = write(reader->pass_fd, part.ptr, part.len);
+		ssize_t written = write(reader->pass_fd, bytes.ptr, bytes.len);
 		if (written >= 0)
 			bytes = span_skip(bytes, (size_t)written);
-		else if (errno != EINTR && errno != EAGAIN)
+		else if (errno == EAGAIN)
+			poll(&(struct pollfd){.fd = reader->pass_fd, .events = POLLOUT}, 1, -1);
+		else if (errno != EINTR)
 			reader->pass_fd = -1;
 	}
 }

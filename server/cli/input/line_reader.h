@@ -6,7 +6,7 @@
 
 #include "cli/spool/spool.h"
 
-enum { LINE_READER_HEAD_BYTES = 256 };
+enum { LINE_READER_HEAD_BYTES = 256, LINE_READER_BYTES = 64 << 10 };
 
 struct line_reader {
 	int fd;
@@ -24,7 +24,7 @@ struct line_reader {
 
 void line_reader_init(struct line_reader *reader, int fd, int pass_fd, unsigned source);
 void line_reader_done(struct line_reader *reader);
-/* Bytes read, the whole lines among them put; 0 at the end. */
+/* Bytes read, the whole lines among them put; 0 at the end. Of a file less than LINE_READER_BYTES are its last. */
 size_t line_reader_read(struct line_reader *reader, struct spool *spool);
 /* The last line has no newline and will not get one. */
 void line_reader_finish(struct line_reader *reader, struct spool *spool);

@@ -53,10 +53,10 @@ static void pause_for(struct relay_core *core, int64_t ms, bool hurries)
 /* False: it is told to end, and there is nothing. */
 static bool wait_for_records(struct relay_core *core)
 {
-	bool has, is_ending;
+	bool has;
 
 	pthread_mutex_lock(&core->mutex);
-	while (!(has = relay_journal_waiting(core->own) > 0) && !(is_ending = core->is_ending))
+	while (!(has = relay_journal_waiting(core->own) > 0) && !core->is_ending)
 		pthread_cond_wait(&core->changed, &core->mutex);
 	pthread_mutex_unlock(&core->mutex);
 	return has;

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 enum {
-	BATCH_BYTES = 256 << 10,
+	BATCH_BYTES = 512 << 10,
 	BATCH_LINGER_MS = 200,
 	IDLE_WAIT_MS = 200,
 	MAX_FAILED_READS = 5,

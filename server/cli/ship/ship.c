@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { COMMAND_POLL_MS = 20, FOLLOW_POLL_MS = 200 };
+enum { COMMAND_POLL_MS = 50, FOLLOW_POLL_MS = 200 };
 
 static void ship_done(struct ship *ship)
 {

@@ -578,6 +578,24 @@ void ledger_pass(struct ledger *ledger, unsigned number, const struct spool_batc
 	pthread_mutex_unlock(&ledger->lock);
 }
 
+/* A batch is mostly many pieces of one file: that is looked at once, where the last of them ends. */
+static void put_pieces(struct ledger_page *page, const struct spool_batch *batch)
+{
+	struct ledger_file *file = NULL;
+
+	page->piece_count = 0;
+	for (size_t i = 0; i < batch->piece_count; i++) {
+		const struct spool_piece *piece = &batch->pieces[i];
+		if (!file)
+			file = find_file(page, piece->fd);
+		page->pieces[page->piece_count++] = (struct ledger_piece){(size_t)(file - page->files), *piece};
+		if (i + 1 < batch->piece_count && piece[1].fd == piece->fd)
+			continue;
+		set_place(file, piece->fd, piece->end, piece->end);
+		file = NULL;
+	}
+}
+
 enum status ledger_note(struct ledger *ledger, unsigned number, const struct ledger_note *note, struct error *err)
 {
 	struct stream_ledger *stream = &ledger->streams[number];
@@ -589,13 +607,7 @@ enum status ledger_note(struct ledger *ledger, unsigned number, const struct led
 	snprintf(page->job, sizeof page->job, "%s", note->job);
 	snprintf(page->source, sizeof page->source, "%s", note->source);
 	page->base = note->base;
-	page->piece_count = 0;
-	for (size_t i = 0; i < note->batch->piece_count; i++) {
-		const struct spool_piece *piece = &note->batch->pieces[i];
-		struct ledger_file *file = find_file(page, piece->fd);
-		set_place(file, piece->fd, piece->end, piece->end);
-		page->pieces[page->piece_count++] = (struct ledger_piece){(size_t)(file - page->files), *piece};
-	}
+	put_pieces(page, note->batch);
 	enum status status = write_page(stream, err);
 	pthread_mutex_unlock(&ledger->lock);
 	return status;

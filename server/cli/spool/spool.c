@@ -46,6 +46,7 @@ struct spool {
 	int64_t looked_ms;
 	uint64_t kept_bytes; /* of our files */
 	uint64_t waiting_bytes; /* of all files */
+	uint64_t wake_bytes; /* when so many wait, who waits for a batch is woken */
 	struct spool_totals totals;
 	bool has_unsaid; /* a source has */
 	bool is_dropping; /* until there is some room again */
@@ -302,6 +303,13 @@ static bool keep(struct spool *spool, unsigned source, uint64_t start, uint64_t 
 	return true;
 }
 
+/* Under the lock: who waits for a batch sleeps until it is due by itself, unless it is full before. */
+static void wake(struct spool *spool)
+{
+	if (spool->waiting_bytes >= spool->wake_bytes || spool->is_waited_for)
+		pthread_cond_signal(&spool->changed);
+}
+
 static void put(
 	struct spool *spool, unsigned source, struct span lines, uint64_t start, bool has_open_end, int64_t ts_ms)
 {
@@ -321,7 +329,7 @@ static void put(
 			struct span rest = span_skip(lines, kept);
 			lose(spool, source, count_lines(rest, has_open_end), rest.len, lost_to, ts_ms);
 		}
-		pthread_cond_signal(&spool->changed);
+		wake(spool);
 	}
 	punch(&spool->sources[source], start + kept, start + lines.len);
 	pthread_mutex_unlock(&spool->lock);
@@ -422,7 +430,7 @@ void spool_write(struct spool *spool, unsigned source, struct span lines, bool h
 	if (rest.len && !spool->is_discarding)
 		lose(spool, source, count_lines(rest, has_open_end), rest.len, lost_to, ts_ms);
 	spool->sources[source].write_at = at + kept;
-	pthread_cond_signal(&spool->changed);
+	wake(spool);
 	pthread_mutex_unlock(&spool->lock);
 }
 
@@ -454,7 +462,7 @@ size_t spool_offer(struct spool *spool, unsigned source, struct span lines)
 		kept = 0;
 	spool->sources[source].write_at = at + kept;
 	spool->is_waited_for = kept < lines.len;
-	pthread_cond_signal(&spool->changed);
+	wake(spool);
 	pthread_mutex_unlock(&spool->lock);
 	return kept;
 }
@@ -527,6 +535,7 @@ enum spool_state spool_wait(struct spool *spool, size_t full_bytes, int64_t ling
 		if (wait_ms <= 0)
 			break;
 		struct timespec until = clock_deadline(wait_ms);
+		spool->wake_bytes = spool->count ? full_bytes : 0;
 		pthread_cond_timedwait(&spool->changed, &spool->lock, &until);
 	}
 	pthread_mutex_unlock(&spool->lock);

@@ -4,17 +4,16 @@
  * Ownership: the caller's, sieve_free. Threads: any. It is built by its first search: of the lists that a server knows most meet
  *      no line, and all together they were a tenth of its start.
  *
- * Q-grams with sampling (Fredriksson and Grabowski, "Average-optimal string matching", 2009, in its simplest form): of the
+ * Many literals: q-grams with sampling (Fredriksson and Grabowski, "Average-optimal string matching", 2009, in its simplest form). Of the
  * literals, all of at least KEY + stride - 1 bytes, `stride` neighbouring groups of KEY bytes are in a hash table; one of them
- * stands wherever the literal does at a multiple of `stride`, and only there the text is looked at.
+ * stands wherever the literal does at a multiple of `stride`, and only there the text is looked at. Few literals: sieve_wide.h.
  */
 #pragma once
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/span.h"
-
-enum { SIEVE_MAX = 192, SIEVE_WORDS = SIEVE_MAX / 64 };
+#include "extract/line/sieve_bits.h"
 
 struct sieve;
 

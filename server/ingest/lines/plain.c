@@ -67,6 +67,16 @@ static bool add_carried(
 	return true;
 }
 
+static size_t count_lines(struct span bytes)
+{
+	struct span rest = bytes, text;
+	size_t count = 0;
+
+	while (span_next(&rest, '\n', &text))
+		count++;
+	return count;
+}
+
 /* Lines that lie in the fed bytes as a whole, the usual case: they are copied together. */
 static enum status add_whole(const struct ingest_parser *parser, struct batch *batch, struct batch_part *part,
 	struct span bytes, struct error *err)
@@ -74,7 +84,7 @@ static enum status add_whole(const struct ingest_parser *parser, struct batch *b
 	struct span rest = batch_keep(batch, bytes), text;
 	size_t max = parser->carry.max_bytes;
 
-	if (!rest.ptr)
+	if (!rest.ptr || !batch_expect(part, count_lines(bytes)))
 		return error_no_memory(err);
 	while (rest.len) {
 		text = span_of(rest.ptr, (size_t)((const char *)memchr(rest.ptr, '\n', rest.len) - rest.ptr));

@@ -5,6 +5,7 @@
  */
 #include "ingest/ingest.h"
 #include "ingest/points/points_entry.h"
+#include "base/bytes16.h"
 #include "base/map.h"
 #include "model/metrics/metric.h"
 
@@ -295,12 +296,15 @@ static void place_error(const struct ingest_parser *parser, struct span text, si
 		path[0] ? ", " : "", path, (int)(sizeof err->text - 96 - sizeof err->field), inner.text);
 }
 
-static enum status take_entry(struct ingest_parser *parser, struct batch *batch, struct span text, struct error *err)
+static enum status take_entry(
+	struct ingest_parser *parser, struct batch *batch, struct span text, bool is_scanned, struct error *err)
 {
 	struct error inner = {0};
-	size_t at;
+	size_t at = text.len;
+	enum status status = OK;
 
-	enum status status = points_entry_scan(&parser->entry, text, parser->is_columns, &at, &inner);
+	if (!is_scanned)
+		status = points_entry_scan(&parser->entry, text, parser->is_columns, &at, &inner);
 	if (status == OK)
 		status = store_entry(parser, batch, &inner);
 	if (status == ERR_INVALID || status == ERR_TOO_LARGE)
@@ -328,7 +332,8 @@ static enum status too_long(const struct ingest_parser *parser, struct error *er
 }
 
 /* The end of the entry has come, with `bytes` behind what was kept. */
-static enum status end_entry(struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err)
+static enum status end_entry(
+	struct ingest_parser *parser, struct batch *batch, struct span bytes, bool is_scanned, struct error *err)
 {
 	struct span text = bytes;
 
@@ -339,7 +344,7 @@ static enum status end_entry(struct ingest_parser *parser, struct batch *batch, 
 		TRY(buf_status(&parser->carry, err));
 		text = buf_span(&parser->carry);
 	}
-	TRY(take_entry(parser, batch, text, err));
+	TRY(take_entry(parser, batch, text, is_scanned, err));
 	points_entry_shrink(&parser->entry, ITEMS_KEPT);
 	buf_reset(&parser->carry);
 	if (parser->carry.cap > CARRY_KEPT_BYTES)
@@ -357,6 +362,19 @@ static enum status keep(struct ingest_parser *parser, struct span bytes, struct 
 
 /* ---- the document around the entries ---- */
 
+/* The first byte from `at` on by which a bracket or a text begins or ends; 16 bytes without any are passed at once. */
+static const char *find_bracket(const char *at, const char *end)
+{
+	for (; end - at >= (ptrdiff_t)sizeof(bytes16); at += sizeof(bytes16)) {
+		bytes16 bytes = bytes16_at(at), folded = bytes | (unsigned char)0x20; /* [ and { are one, ] and } */
+		if (bytes16_has_any((bytes16)((folded == '{') | (folded == '}') | (bytes == '"'))))
+			break;
+	}
+	while (at < end && *at != '"' && (*at | 0x20) != '{' && (*at | 0x20) != '}')
+		at++;
+	return at;
+}
+
 /* Where the entry ends, or `end`: brackets outside of texts, each byte once. */
 static const char *skip_entry(struct ingest_parser *parser, const char *at, const char *end)
 {
@@ -365,13 +383,17 @@ static const char *skip_entry(struct ingest_parser *parser, const char *at, cons
 		if (parser->in_text) {
 			parser->in_text = parser->is_escaped || c != '"';
 			parser->is_escaped = !parser->is_escaped && c == '\\';
-		} else if (c == '"') {
-			parser->in_text = true;
-		} else if (c == '{' || c == '[') {
-			parser->depth++;
-		} else if ((c == '}' || c == ']') && --parser->depth == 0) {
-			return at + 1;
+			continue;
 		}
+		if ((at = find_bracket(at, end)) == end)
+			return end;
+		c = *at;
+		if (c == '"')
+			parser->in_text = true;
+		else if (c == '{' || c == '[')
+			parser->depth++;
+		else if (--parser->depth == 0)
+			return at + 1;
 	}
 	return end;
 }
@@ -462,17 +484,24 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* From the '{' on, or from where the bytes before broke off. */
+/*
+ * From the '{' on, or from where the bytes before broke off. What is one point mostly lies there whole, and is read at once; of columns the
+ * end is found first, as mostly they do not.
+ */
 static enum status feed_entry(
 	struct ingest_parser *parser, struct batch *batch, const char **at, const char *end, struct error *err)
 {
-	const char *first = *at, *stop = skip_entry(parser, first, end);
+	const char *first = *at;
+	bool may_be_whole = !parser->depth && !parser->is_columns;
+	struct span rest = span_of(first, (size_t)(end - first));
+	size_t whole = may_be_whole ? points_entry_take(&parser->entry, rest, false) : 0;
+	const char *stop = whole ? first + whole : skip_entry(parser, first, end);
 	struct span bytes = span_of(first, (size_t)(stop - first));
 
 	if (parser->depth)
 		TRY(keep(parser, bytes, err));
 	else
-		TRY(end_entry(parser, batch, bytes, err));
+		TRY(end_entry(parser, batch, bytes, whole != 0, err));
 	advance(&parser->line, &parser->column, bytes);
 	if (!parser->depth)
 		parser->state = WANT_COMMA_OR_END;
@@ -513,7 +542,7 @@ static enum status json_finish(struct ingest_parser *parser, struct batch *batch
 static enum status take_line(struct ingest_parser *parser, struct batch *batch, struct span bytes, struct error *err)
 {
 	if (span_trim(buf_span(&parser->carry)).len || span_trim(bytes).len)
-		TRY(end_entry(parser, batch, bytes, err));
+		TRY(end_entry(parser, batch, bytes, false, err));
 	buf_reset(&parser->carry);
 	parser->entry_line++;
 	return OK;

@@ -1,11 +1,13 @@
 #include "ingest/points/points_entry.h"
 
+#include "base/text/decimal.h"
 #include "ingest/ingest.h"
 
+#include <endian.h>
 #include <math.h>
 #include <stdio.h>
 
-enum { FIRST_ITEMS = 64, EXACT_POWER = 22, EXACT_DIGITS = 19 };
+enum { FIRST_ITEMS = 64, EXACT_POWER = 22, EXACT_DIGITS = 19, PLAIN_DIGITS = 18 };
 /* As for log times: what is outside is a mistake, mostly of the unit. 1990 and 2200. */
 static const int64_t EARLIEST_MS = 631152000000, LATEST_MS = 7258118400000, STEP_LIMIT = (int64_t)1 << 53;
 
@@ -22,13 +24,13 @@ static enum status expected(struct scanner *s, const char *what)
 	return error_set(s->err, ERR_INVALID, "expected %s", what);
 }
 
-static void skip_blanks(struct scanner *s)
+static inline void skip_blanks(struct scanner *s)
 {
 	while (s->at < s->end && (*s->at == ' ' || *s->at == '\n' || *s->at == '\t' || *s->at == '\r'))
 		s->at++;
 }
 
-static bool accept_char(struct scanner *s, char c)
+static inline bool accept_char(struct scanner *s, char c)
 {
 	skip_blanks(s);
 	if (s->at == s->end || *s->at != c)
@@ -116,20 +118,90 @@ static bool scan_digits_of(struct scanner *s, struct number *number)
 	return s->at == s->end || (*s->at | 0x20) != 'e' || scan_exponent(s, number);
 }
 
-static bool number_value(const struct number *number, struct span text, double *value)
+static bool number_value(const struct number *number, double *value)
 {
 	static const double powers[EXACT_POWER + 1] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	double whole = (double)number->digits;
 
+	if (number->count > EXACT_DIGITS)
+		return false;
 	/* both are exact, so their quotient or product is the nearest double */
-	if (number->count <= EXACT_DIGITS && number->digits <= (uint64_t)1 << 53 && number->power >= -EXACT_POWER &&
-		number->power <= EXACT_POWER) {
-		double whole = (double)number->digits;
+	if (number->digits <= (uint64_t)1 << 53 && number->power >= -EXACT_POWER && number->power <= EXACT_POWER)
 		whole = number->power < 0 ? whole / powers[-number->power] : whole * powers[number->power];
-		*value = number->is_negative ? -whole : whole;
-		return true;
-	}
-	return span_parse_double(text, value);
+	else if (!decimal_read(number->digits, number->power, &whole))
+		return false;
+	*value = number->is_negative ? -whole : whole;
+	return true;
+}
+
+/* ---- numbers as nearly all are: digits, in values perhaps a point ---- */
+
+/* Eight digits, the first one lowest: pairs, then fours, then all, each by one multiplication. False: they are not all digits. */
+static bool eight_digits(const char *at, uint64_t *value)
+{
+	uint64_t text;
+
+	memcpy(&text, at, sizeof text);
+	text = le64toh(text);
+	uint64_t above = text + 0x4646464646464646, below = text - 0x3030303030303030;
+	if ((above | below) & 0x8080808080808080)
+		return false;
+	text = (below * 10 + (below >> 8)) & 0x00ff00ff00ff00ff;
+	text = (text * 100 + (text >> 16)) & 0x0000ffff0000ffff;
+	*value = *value * 100000000 + (uint32_t)(text * 10000 + (text >> 32));
+	return true;
+}
+
+static const char *plain_digits(const char *at, const char *end, uint64_t *value)
+{
+	unsigned digit;
+
+	while (end - at >= 8 && eight_digits(at, value))
+		at += 8;
+	for (; at < end && (digit = (unsigned)(*at - '0')) <= 9; at++)
+		*value = *value * 10 + digit;
+	return at;
+}
+
+static bool is_over(const char *at, const char *end)
+{
+	return at < end && *at != '.' && (*at | 0x20) != 'e';
+}
+
+/* False: it is to be looked at more closely. */
+static bool take_integer(struct scanner *s, int64_t *out)
+{
+	const char *at = s->at, *end = s->end;
+	bool is_negative = at < end && *at == '-';
+	const char *first = at + is_negative;
+	uint64_t digits = 0;
+
+	at = plain_digits(first, end, &digits);
+	if (at == first || at - first > PLAIN_DIGITS || !is_over(at, end))
+		return false;
+	*out = is_negative ? -(int64_t)digits : (int64_t)digits;
+	s->at = at;
+	return true;
+}
+
+static bool take_value(struct scanner *s, double *out)
+{
+	struct number number = {.is_negative = s->at < s->end && *s->at == '-'};
+	const char *first = s->at + number.is_negative, *end = s->end;
+
+	const char *at = plain_digits(first, end, &number.digits), *point = at;
+	bool has_point = at < end && *at == '.';
+	if (has_point)
+		at = plain_digits(point + 1, end, &number.digits);
+	bool has_digits = point > first && (!has_point || at > point + 1);
+	if (!has_digits || at - first - has_point > PLAIN_DIGITS || !is_over(at, end))
+		return false;
+	number.power = has_point ? -(int)(at - point - 1) : 0;
+	if (!number_value(&number, out))
+		return false;
+	s->at = at;
+	return true;
 }
 
 static enum status scan_value(struct scanner *s, double *value)
@@ -139,6 +211,8 @@ static enum status scan_value(struct scanner *s, double *value)
 	const char *first;
 
 	skip_blanks(s);
+	if (take_value(s, value))
+		return OK;
 	first = s->at;
 	if (s->at < s->end && *s->at == '"') {
 		TRY(scan_string(s, &word));
@@ -147,7 +221,8 @@ static enum status scan_value(struct scanner *s, double *value)
 		s->at = first;
 		return expected(s, "a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
 	}
-	if (scan_digits_of(s, &number) && number_value(&number, span_of(first, (size_t)(s->at - first)), value))
+	if (scan_digits_of(s, &number) &&
+		(number_value(&number, value) || span_parse_double(span_of(first, (size_t)(s->at - first)), value)))
 		return OK;
 	s->at = first;
 	if (s->at < s->end && *s->at == 'n')
@@ -157,16 +232,19 @@ static enum status scan_value(struct scanner *s, double *value)
 
 static enum status scan_integer(struct scanner *s, enum column_kind kind, int64_t *out)
 {
+	int64_t lowest = kind == COLUMN_STEP ? -STEP_LIMIT : EARLIEST_MS;
+	int64_t highest = kind == COLUMN_STEP ? STEP_LIMIT : LATEST_MS - 1;
 	const char *first;
 	double value;
 
 	skip_blanks(s);
 	first = s->at;
+	if (take_integer(s, out) && *out >= lowest && *out <= highest)
+		return OK;
+	s->at = first;
 	if (s->at < s->end && *s->at == '"')
 		return expected(s, "an integer");
 	TRY(scan_value(s, &value));
-	int64_t lowest = kind == COLUMN_STEP ? -STEP_LIMIT : EARLIEST_MS;
-	int64_t highest = kind == COLUMN_STEP ? STEP_LIMIT : LATEST_MS - 1;
 	if (value >= (double)lowest && value <= (double)highest && value == (double)(int64_t)value) {
 		*out = (int64_t)value;
 		return OK;
@@ -223,7 +301,7 @@ static enum status scan_items(struct scanner *s, struct points_column *column, e
 
 static enum status scan_column(struct scanner *s, struct points_column *column, enum column_kind kind, bool is_columns)
 {
-	char field[sizeof s->err->field];
+	char field[sizeof((struct error *)0)->field];
 
 	if (column->is_given)
 		return error_set_field(s->err, ERR_INVALID, column_names[kind], "comes twice");
@@ -285,7 +363,7 @@ static enum status check_length(struct scanner *s, const struct points_column *c
 		s->err, ERR_INVALID, name, "%s has %zu items, value has %zu", name, column->count, count);
 }
 
-static enum status scan_object(struct scanner *s, struct points_entry *entry, bool is_columns)
+static enum status scan_object(struct scanner *s, struct points_entry *entry, bool is_columns, bool is_alone)
 {
 	if (!accept_char(s, '{'))
 		return expected(s, "'{'");
@@ -296,8 +374,9 @@ static enum status scan_object(struct scanner *s, struct points_entry *entry, bo
 		if (!accept_char(s, '}'))
 			return expected(s, "',' or '}'");
 	}
-	skip_blanks(s);
-	if (s->at != s->end)
+	if (is_alone)
+		skip_blanks(s);
+	if (is_alone && s->at != s->end)
 		return expected(s, "nothing behind '}'");
 	if (entry->names[POINTS_METRIC].kind == NDJSON_ABSENT)
 		return error_set_field(s->err, ERR_INVALID, "metric", "there is no metric");
@@ -313,18 +392,30 @@ static void reset_column(struct points_column *column)
 	column->is_given = false;
 }
 
+static enum status scan(struct points_entry *entry, struct scanner *s, bool is_columns, bool is_alone)
+{
+	memset(entry->names, 0, sizeof entry->names);
+	reset_column(&entry->steps);
+	reset_column(&entry->times);
+	reset_column(&entry->values);
+	return scan_object(s, entry, is_columns, is_alone);
+}
+
 enum status points_entry_scan(
 	struct points_entry *entry, struct span text, bool is_columns, size_t *at, struct error *err)
 {
 	struct scanner s = {.start = text.ptr, .at = text.ptr, .end = text.ptr + text.len, .err = err};
 
-	memset(entry->names, 0, sizeof entry->names);
-	reset_column(&entry->steps);
-	reset_column(&entry->times);
-	reset_column(&entry->values);
-	enum status status = scan_object(&s, entry, is_columns);
+	enum status status = scan(entry, &s, is_columns, true);
 	*at = (size_t)(s.at - s.start);
 	return status;
+}
+
+size_t points_entry_take(struct points_entry *entry, struct span bytes, bool is_columns)
+{
+	struct scanner s = {.start = bytes.ptr, .at = bytes.ptr, .end = bytes.ptr + bytes.len};
+
+	return scan(entry, &s, is_columns, false) == OK ? (size_t)(s.at - s.start) : 0;
 }
 
 static void shrink_column(struct points_column *column, size_t items)

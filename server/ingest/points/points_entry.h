@@ -32,3 +32,5 @@ void points_entry_shrink(struct points_entry *entry, size_t items);
  */
 enum status points_entry_scan(
 	struct points_entry *entry, struct span text, bool is_columns, size_t *at, struct error *err) MUST_CHECK;
+/* The same of what lies in front of the bytes: how many of them it is. 0: it is not whole, or not good; points_entry_scan says why. */
+size_t points_entry_take(struct points_entry *entry, struct span bytes, bool is_columns);

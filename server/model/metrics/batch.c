@@ -105,9 +105,19 @@ static bool index_parts(struct batch *batch, size_t count)
 	return true;
 }
 
+/* Most batches have one part, and little memory comes quicker than much. */
+static bool grow_parts(struct batch *batch)
+{
+	if (batch->part_cap)
+		return mem_grow((void **)&batch->parts, batch->part_count, &batch->part_cap, sizeof *batch->parts);
+	batch->parts = mem_alloc(sizeof *batch->parts);
+	batch->part_cap = batch->parts != NULL;
+	return batch->parts != NULL;
+}
+
 struct batch_part *batch_part_more(struct batch *batch, struct span job, struct span stream)
 {
-	if (!mem_grow((void **)&batch->parts, batch->part_count, &batch->part_cap, sizeof *batch->parts))
+	if (!grow_parts(batch))
 		return NULL;
 	struct batch_part part = {.job = arena_copy(batch->arena, job), .stream = arena_copy(batch->arena, stream)};
 	if (!part.job.ptr || !part.stream.ptr)
@@ -130,6 +140,18 @@ struct span batch_keep(struct batch *batch, struct span bytes)
 	if (!batch->texts && !(batch->texts = arena_new()))
 		return span_of(NULL, 0);
 	return arena_copy(batch->texts, bytes);
+}
+
+bool batch_expect(struct batch_part *part, size_t count)
+{
+	if (part->cap)
+		return true; /* it grows as it must */
+	struct line *lines = mem_resize(NULL, count, sizeof *lines);
+	if (!lines)
+		return false;
+	part->lines = lines;
+	part->cap = count;
+	return true;
 }
 
 bool batch_add_kept(struct batch *batch, struct batch_part *part, struct span kept, int64_t ts_ms, uint32_t flags,

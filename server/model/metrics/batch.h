@@ -123,6 +123,8 @@ bool batch_add(struct batch *batch, struct batch_part *part, struct span text, i
 	uint64_t sent_bytes) __attribute__((warn_unused_result));
 /* All line texts were copied to where lines[].text points by now: the memory of the first copies goes, no other. */
 void batch_drop_texts(struct batch *batch);
+/* So many lines of the part, at least one, are to come: room for the first of them is made at once. False: out of memory. */
+bool batch_expect(struct batch_part *part, size_t count) __attribute__((warn_unused_result));
 /* The same of text that lies in the batch already (batch_keep). */
 bool batch_add_kept(struct batch *batch, struct batch_part *part, struct span kept, int64_t ts_ms, uint32_t flags,
 	uint64_t sent_bytes) __attribute__((warn_unused_result));

@@ -48,18 +48,23 @@ static bool is_word_with_number(struct span text, size_t at, struct span word)
 /* "step 12/500 loss: 2.1" -> "step ", "12/500 loss: 2.1" -> "# loss: ", "INFO:root:08:24:12 [Epoch 1 …" -> "INFO:root:# [Epoch " */
 static uint32_t head_of(struct span text)
 {
+	enum { DIGIT = 2 };
+	static const unsigned char weights[256] = {['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, ['0' ... '9'] = DIGIT};
+	size_t end = text.len < HEAD_BYTES ? text.len : HEAD_BYTES;
 	uint32_t hash = 2166136261u;
 	unsigned letters = 0;
 	bool is_time = false;
 
-	for (size_t i = 0; i < text.len && i < HEAD_BYTES; i++) {
-		char c = text.ptr[i];
-		size_t number = c >= '0' && c <= '9' ? number_bytes(text, i, &is_time) : 0;
-		if (number && letters >= HEAD_LETTERS && !is_time)
-			break;
-		letters += is_letter(c);
-		hash = (hash ^ (unsigned char)(number ? '#' : c)) * 16777619u;
-		i += number ? number - 1 : 0;
+	for (size_t i = 0; i < end; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		if (__builtin_expect(weights[c] == DIGIT, 0)) {
+			i += number_bytes(text, i, &is_time) - 1;
+			if (letters >= HEAD_LETTERS && !is_time)
+				break;
+			c = '#';
+		}
+		letters += weights[c];
+		hash = (hash ^ c) * 16777619u;
 	}
 	return hash;
 }
@@ -217,6 +222,8 @@ static enum status take_value(struct pipeline *pipeline, struct stream_state *st
 	silence->at_head = head != SILENCE_NO_HEAD ? silences->heads[head].lines : 0;
 	silence->at_line = silences->lines;
 	silence->named = 0;
+	uint64_t awaited_from = silences->lines + NAMED_FROM_LINES;
+	silences->awaited_from = awaited_from < silences->awaited_from ? awaited_from : silences->awaited_from;
 	uint64_t due = silences->lines + limit_of(silence) / OTHERS + 1;
 	if (++silence->values >= VALUES_LEAST && due < silences->due)
 		silences->due = due;
@@ -245,6 +252,22 @@ static bool is_awaited(const struct silences *silences, const struct silence *si
 	       (head == SILENCE_NO_HEAD || head != silence->head);
 }
 
+/* Of most lines nothing is: whose value may be awaited next is looked for once that may be so. */
+static bool may_await(struct silences *silences)
+{
+	uint64_t from = UINT64_MAX;
+
+	if (silences->lines < silences->awaited_from)
+		return false;
+	for (size_t i = 0; i < silences->count; i++) {
+		const struct silence *silence = &silences->items[i];
+		if (silence->values >= VALUES_LEAST && !silence->is_open && silence->at_line + NAMED_FROM_LINES < from)
+			from = silence->at_line + NAMED_FROM_LINES;
+	}
+	silences->awaited_from = from;
+	return silences->lines >= from;
+}
+
 /*
  * Every line of every stream comes through here, so nearly all must be turned away at once: 16 bytes at a time are looked at
  * for two letters that begin a word and an awaited metric's.
@@ -253,17 +276,22 @@ enum { AWAITED_MAX = 16 }; /* of more, each line is looked at in full */
 
 struct awaited {
 	size_t count; /* of words, however many there is room for */
-	unsigned char first[AWAITED_MAX], second[AWAITED_MAX];
+	bytes16 first[AWAITED_MAX], second[AWAITED_MAX]; /* the letter 16 times */
 };
 
 static void await_word(struct awaited *awaited, const char *word)
 {
-	if (awaited->count < AWAITED_MAX && word[1]) {
-		awaited->first[awaited->count] = (unsigned char)(word[0] | 0x20);
-		awaited->second[awaited->count++] = (unsigned char)(word[1] | 0x20);
-	} else {
+	unsigned char first = (unsigned char)(word[0] | 0x20), second = (unsigned char)(word[1] | 0x20);
+
+	if (awaited->count >= AWAITED_MAX || !word[1]) {
 		awaited->count = AWAITED_MAX + 1;
+		return;
 	}
+	for (size_t i = 0; i < awaited->count; i++)
+		if (awaited->first[i][0] == first && awaited->second[i][0] == second)
+			return;
+	awaited->first[awaited->count] = (bytes16){0} + first;
+	awaited->second[awaited->count++] = (bytes16){0} + second;
 }
 
 static bool may_name(const struct awaited *awaited, struct span text)
@@ -301,11 +329,11 @@ static void letters_begin_word(struct letters *letters, char letter)
 }
 
 /* The words of the metrics that are. */
-static struct awaited find_awaited(struct stream_state *stream, uint32_t head)
+static void find_awaited(struct stream_state *stream, uint32_t head, struct awaited *out)
 {
 	struct silences *silences = stream->silences;
-	struct awaited awaited = {0};
 
+	out->count = 0;
 	for (size_t i = 0; i < silences->count; i++) {
 		struct silence *silence = &silences->items[i];
 		if (!is_awaited(silences, silence, head))
@@ -314,9 +342,8 @@ static struct awaited find_awaited(struct stream_state *stream, uint32_t head)
 		if (series)
 			keep_word(series, silence->word);
 		if (silence->word[0])
-			await_word(&awaited, silence->word);
+			await_word(out, silence->word);
 	}
-	return awaited;
 }
 
 /* Where a word begins that may be one of those. A table and no branch. */
@@ -361,9 +388,12 @@ static void count_named(struct stream_state *stream, uint32_t head, struct span 
 {
 	struct silences *silences = stream->silences;
 	unsigned char starts[LOOK_BYTES];
+	struct awaited awaited;
 	struct letters letters;
 
-	struct awaited awaited = find_awaited(stream, head);
+	if (!may_await(silences))
+		return;
+	find_awaited(stream, head, &awaited);
 	text.len = text.len < LOOK_BYTES ? text.len : LOOK_BYTES;
 	if (!awaited.count || !text.len || !may_name(&awaited, text))
 		return;
@@ -393,15 +423,20 @@ static enum status follow_trails(struct pipeline *pipeline, struct stream_state 
 	struct silences *silences = stream->silences;
 	bool is_new = known_forms_add(&silences->known, form);
 
+	if (!is_new && silences->has_no_trails)
+		return OK;
+	bool is_any = false;
+	silences->has_no_trails = false; /* whatever fails */
 	for (size_t i = 0; i < silences->count; i++) {
 		struct silence *silence = &silences->items[i];
 		uint64_t lines = silences->lines - silence->at_line, limit = silence->longest_lines * GAPS;
-		if (silence->values < VALUES_LEAST || silence->is_open || !lines)
-			continue;
-		uint64_t rises = step_trails_line(&silence->trails, form, is_new, text);
+		bool is_watched = silence->values >= VALUES_LEAST && !silence->is_open && lines;
+		uint64_t rises = is_watched ? step_trails_line(&silence->trails, form, is_new, text) : 0;
+		is_any |= step_trails_are_any(&silence->trails);
 		if (rises > GAPS && lines > (limit > GAPS_LINES_LEAST ? limit : GAPS_LINES_LEAST))
 			TRY(open_one(pipeline, stream, silence, line, err));
 	}
+	silences->has_no_trails = !is_any;
 	return OK;
 }
 
@@ -412,6 +447,8 @@ static enum status say_again(
 	struct silences *silences = stream->silences;
 	unsigned life = atomic_load(&stream->job->life);
 
+	if (silences->life == life)
+		return OK;
 	for (size_t i = 0; i < silences->count && silences->life != life && !stream->said; i++) {
 		struct silence again = silences->items[i];
 		if (!again.is_open || again.incident.line == line->number)
@@ -438,6 +475,7 @@ static enum status begin(struct pipeline *pipeline, struct stream_state *stream,
 	silences->count = silences->head_count = 0;
 	silences->known = (struct known_forms){0};
 	silences->due = UINT64_MAX;
+	silences->awaited_from = 0;
 	silences->generation = generation;
 	return OK;
 }
@@ -463,7 +501,8 @@ enum status silences_feed(struct pipeline *pipeline, struct stream_state *stream
 		head = keep_head(silences, hash);
 	for (size_t i = 0; i < found->count; i++) {
 		uint32_t number = found->items[i].series;
-		const struct series_state *series = number < stream->number_count ? stream->by_number[number] : NULL;
+		const struct series_state *series =
+			number < stream->number_count ? stream->by_number[number].series : NULL;
 		if (series)
 			TRY(take_value(pipeline, stream, &found->items[i], series->series_id, head, line, err));
 	}

@@ -23,13 +23,13 @@ static bool tells_pace(enum role role)
 enum status stragglers_note(struct stream_state *stream, struct series_state *series, uint64_t ordinal,
 	const struct point *point, struct error *err)
 {
+	uint32_t seen = tells_pace(series->role) ? detector_set_pace(series->detectors, NULL) : 0;
 	double rate;
-	uint32_t seen = tells_pace(series->role) ? detector_set_pace(series->detectors, &rate) : 0;
 
 	if (seen == series->paces_seen)
 		return OK;
 	series->paces_seen = seen;
-	if (!seen || !(rate > 0))
+	if (!seen || !detector_set_pace(series->detectors, &rate) || !(rate > 0))
 		return OK;
 	if (series->pace_count == NOTED_MAX) { /* the older half: looks are far behind */
 		series->pace_count = NOTED_MAX / 2;

@@ -186,11 +186,12 @@ static enum status write_events(struct store_tx *tx, int64_t job_id, const struc
 static enum status write_parts(struct store_tx *tx, struct carried *job, struct error *err)
 {
 	const struct carry_job *from = &job->job;
+	bool is_new;
 
 	TRY(write_history(tx, job->job_id, from, err));
 	TRY(store_add_settings(tx, job->job_id, from->settings, from->setting_count, err));
-	for (size_t i = 0; i < from->message_count; i++)
-		TRY(store_put_status_message(tx, job->job_id, &from->messages[i], err));
+	for (size_t i = 0; i < from->message_count; i++) /* each: the same words again are there where they came late */
+		TRY(store_keep_status_message(tx, job->job_id, &from->messages[i], &is_new, err));
 	if (from->definitions.len)
 		TRY(store_put_definitions(tx, job->job_id, from->row.generation, from->definitions, err));
 	if (from->retention.is_pinned || from->retention.max_age_ms || from->retention.max_bytes)

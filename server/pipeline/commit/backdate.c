@@ -115,19 +115,22 @@ static bool shows_value(struct span text)
 	return false;
 }
 
-/* More than one time: a lone old date says nothing of what comes behind it. *first_ms: the first one; NO_TIME: none. */
-static bool has_course(const struct batch *batch, const struct batch_part *part, int64_t *first_ms)
+/* More than one time: a lone old date says nothing of what comes behind it. *first_ms: the first one, of the line *first; NO_TIME: none. */
+static bool has_course(const struct batch *batch, const struct batch_part *part, size_t *first, int64_t *first_ms)
 {
 	int64_t ts_ms;
 
+	*first = part->count;
 	*first_ms = NO_TIME;
 	for (size_t i = 0; i < part->count; i++) {
 		if (!find_time(&part->lines[i], batch, &ts_ms))
 			continue;
-		if (*first_ms == NO_TIME)
+		if (*first_ms == NO_TIME) {
 			*first_ms = ts_ms;
-		else if (ts_ms != *first_ms)
+			*first = i;
+		} else if (ts_ms != *first_ms) {
 			return true;
+		}
 	}
 	return false;
 }
@@ -141,13 +144,14 @@ static bool is_old(const struct batch *batch, int64_t ts_ms)
 static void fill_body(const struct batch *batch, struct batch_part *part, int64_t before_ms)
 {
 	int64_t first_ms, ts_ms, known_ms = before_ms;
-	bool is_of_past = has_course(batch, part, &first_ms) || before_ms != NO_TIME, is_behind = false;
+	size_t first;
+	bool is_of_past = has_course(batch, part, &first, &first_ms) || before_ms != NO_TIME, is_behind = false;
 
 	if (known_ms == NO_TIME && is_of_past && is_old(batch, first_ms))
 		known_ms = first_ms; /* of the lines in front */
 	for (size_t i = 0; i < part->count; i++) {
 		struct line *line = &part->lines[i];
-		if (find_time(line, batch, &ts_ms)) {
+		if (i >= first && find_time(line, batch, &ts_ms)) {
 			known_ms = ts_ms;
 			is_behind = true;
 			continue;

@@ -25,7 +25,7 @@ struct noting {
 	struct stream_state *stream;
 	struct arena *arena; /* of the rows */
 	struct stream_host_row *rows;
-	size_t count;
+	size_t count, cap;
 	bool has_rows; /* as they are now */
 	struct stream_host_row stated; /* what each host's row begins with */
 	struct stream_host_row next; /* the host that is stated now */
@@ -140,6 +140,23 @@ static enum status end_rows(const struct noting *noting, struct error *err)
 	return OK;
 }
 
+/* Rows are read once a slice, whatever many hosts it tells of. */
+static enum status keep_next(struct noting *noting, struct error *err)
+{
+	if (noting->count >= noting->cap) {
+		size_t cap = 2 * noting->count + 8;
+		struct stream_host_row *rows = arena_alloc(noting->arena, cap * sizeof *rows);
+		if (!rows)
+			return error_no_memory(err);
+		for (size_t i = 0; i < noting->count; i++)
+			rows[i] = noting->rows[i];
+		noting->rows = rows;
+		noting->cap = cap;
+	}
+	noting->rows[noting->count++] = noting->next;
+	return OK;
+}
+
 static enum status add(struct noting *noting, struct error *err)
 {
 	size_t back = find_return(noting);
@@ -161,6 +178,7 @@ static enum status add(struct noting *noting, struct error *err)
 	TRY(put(noting, &noting->next, err));
 	if (!host_lines_add(noting->stream, noting->next.from_line))
 		return error_no_memory(err);
+	TRY(keep_next(noting, err));
 	return set_present(noting, err);
 }
 
@@ -169,6 +187,7 @@ static enum status add_whole(struct noting *noting, struct error *err)
 {
 	TRY(store_tx_savepoint(noting->plan->tx, err));
 	enum status status = add(noting, err);
+	noting->has_rows = status == OK;
 	if (status == OK)
 		return store_tx_release(noting->plan->tx, err);
 	store_tx_undo(noting->plan->tx);
@@ -212,6 +231,7 @@ static enum status read_rows(struct noting *noting, struct error *err)
 	struct store_reader *reader = store_tx_reader(noting->plan->tx);
 
 	arena_free(noting->arena);
+	noting->cap = 0;
 	if (!(noting->arena = arena_new()))
 		return error_no_memory(err);
 	TRY(store_has_host_by_hand(reader, stated->job_id, stated->stream_id, &noting->is_by_hand, err));
@@ -256,7 +276,6 @@ static enum status look(struct noting *noting, struct span host, bool is_change,
 		return OK;
 	TRY(store_find_spelling(store_tx_reader(noting->plan->tx), noting->arena, host, &known, err));
 	noting->next.host = known.len ? known : host;
-	noting->has_rows = false;
 	return add_whole(noting, err);
 }
 

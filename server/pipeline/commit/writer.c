@@ -14,7 +14,13 @@
 #include <stdlib.h>
 
 enum { IDLE_MS = 200, GROUP_ITEMS_MAX = 4096, MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 };
-enum { GATHER_MAX_NS = 5000000, GATHER_LEAST_SHARE = 8, GATHER_PAUSE_ROUNDS = 4 };
+enum {
+	GATHER_STEP_NS = 2000000,
+	GATHER_MAX_NS = 5000000,
+	GATHER_LEAST_SHARE = 8,
+	PAUSE_ROUNDS = 4,
+	PAUSE_ROUNDS_MAX = 64
+};
 
 struct round { /* what one group took from the queue, in order */
 	struct work *items[GROUP_ITEMS_MAX];
@@ -24,8 +30,8 @@ struct round { /* what one group took from the queue, in order */
 	int64_t until_ms;
 	size_t answered; /* batches of the round before, which was committed */
 	size_t waiting; /* batches that waited before those were answered */
-	int64_t commit_ns; /* what the commit of that took */
 	unsigned alone_rounds; /* so many more begin with whoever is there */
+	unsigned pause_rounds; /* so many were that, the last time */
 };
 
 static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
@@ -146,9 +152,27 @@ static void take_left(struct round *round)
 		add_item(round, left[i]);
 }
 
+/* Step by step, the last being one that brings hardly anybody. False: that is all who came, and no control work ended the wait. */
+static bool wait_for(struct queue *queue, size_t before, size_t missing)
+{
+	const size_t least = missing / GATHER_LEAST_SHARE + 1;
+	int64_t now_ns = clock_mono_ns(), until_ns = now_ns + GATHER_MAX_NS, step_until_ns;
+	size_t count = before, more;
+
+	do {
+		step_until_ns = now_ns + GATHER_STEP_NS < until_ns ? now_ns + GATHER_STEP_NS : until_ns;
+		more = queue_gather(queue, before + missing, step_until_ns - now_ns) - count;
+		count += more;
+		now_ns = clock_mono_ns();
+		if (count >= before + missing || now_ns < step_until_ns)
+			return true;
+	} while (more >= least && now_ns < until_ns);
+	return count - before >= least;
+}
+
 /*
  * Who was answered with the last group may be back at once, and goes along with those who wait: in two groups that take turns everybody
- * waits for two commits. At most as long as a commit takes, and not for a while when hardly anybody came.
+ * waits for two commits. Not for a while when hardly anybody came, and each time that is so again for twice as long.
  */
 static void gather(struct pipeline *pipeline, struct round *round)
 {
@@ -162,10 +186,12 @@ static void gather(struct pipeline *pipeline, struct round *round)
 	queue_size(pipeline->queue, &before, &bytes);
 	if (!round->answered || before >= expected || bytes + round->bytes >= pipeline->options.group_bytes)
 		return;
-	int64_t wait_ns = round->commit_ns < GATHER_MAX_NS ? round->commit_ns : GATHER_MAX_NS;
-	size_t came = queue_gather(pipeline->queue, expected, wait_ns) - before;
-	if (came * GATHER_LEAST_SHARE < expected - before)
-		round->alone_rounds = GATHER_PAUSE_ROUNDS;
+	if (wait_for(pipeline->queue, before, expected - before)) {
+		round->pause_rounds = 0;
+		return;
+	}
+	unsigned longer = round->pause_rounds ? 2 * round->pause_rounds : PAUSE_ROUNDS;
+	round->alone_rounds = round->pause_rounds = longer < PAUSE_ROUNDS_MAX ? longer : PAUSE_ROUNDS_MAX;
 }
 
 /* False: nothing came within IDLE_MS. */
@@ -261,15 +287,6 @@ static void count_group(struct pipeline *pipeline, const struct plan *plan, size
 	atomic_fetch_add(&figures->journal_bytes, record_bytes);
 }
 
-static enum status commit(struct plan *plan, struct round *round, struct error *err)
-{
-	int64_t start_ns = clock_mono_ns();
-	enum status status = store_tx_commit(plan->tx, err);
-
-	round->commit_ns = clock_mono_ns() - start_ns;
-	return status;
-}
-
 struct memory_wait {
 	struct pipeline *pipeline;
 	int64_t since_ms; /* 0: there was enough */
@@ -315,7 +332,7 @@ static enum status commit_plan(struct plan *plan, struct round *round, struct er
 	if (status != OK)
 		store_tx_rollback(plan->tx);
 	else
-		status = commit(plan, round, err);
+		status = store_tx_commit(plan->tx, err);
 	if (status != OK) {
 		plan_abandon(plan);
 		return status;

@@ -223,14 +223,12 @@ static enum status let_go_before(struct pipeline *pipeline, struct stream_state 
 	return is_any ? held_release(pipeline, stream, false, err) : OK;
 }
 
-void consume_discount(const struct stream_state *stream, struct series_state *series, const struct point *point,
-	const struct summary *before)
+bool consume_is_made_again(const struct stream_state *stream, const struct point *point)
 {
 	const int64_t *starts;
 	size_t count = extractor_attempt_starts(stream->extractor, &starts);
 
-	if (point_is_superseded(point, starts, count))
-		series->summary = *before;
+	return point_is_superseded(point, starts, count);
 }
 
 /* Of an attempt that is over: it is kept, and nothing is looked for in it any more. */
@@ -241,7 +239,8 @@ static enum status consume_point_of_before(
 	uint64_t ordinal;
 
 	TRY(keep_point(series, point, &ordinal, err));
-	consume_discount(stream, series, point, &before);
+	if (consume_is_made_again(stream, point))
+		series->summary = before;
 	return OK;
 }
 
@@ -260,6 +259,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		TRY(consume_series_of(pipeline, stream, definitions, one->series, &series, err));
 		if (!series)
 			continue;
+		consume_convert(stream, &found->items[i]);
 		if (one->is_counted && !one->point.step)
 			consume_count_on(stream, definitions, series, found, i);
 		if (one->lacks_step)

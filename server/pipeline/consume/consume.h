@@ -40,6 +40,8 @@ enum status consume_find_series(struct pipeline *pipeline, struct stream_state *
 enum status consume_series_of(struct pipeline *pipeline, struct stream_state *stream,
 	const struct definitions *definitions, uint32_t number, struct series_state **out,
 	struct error *err) MUST_CHECK;
+/* The value, in the unit of the series that consume_series_of found; once. */
+void consume_convert(const struct stream_state *stream, struct extracted *one);
 /*
  * found->items[first] is the first point of its number, by its own count. Of a metric that goes on behind a change of definitions it is
  * not the first: that and those behind it count on.
@@ -103,9 +105,8 @@ void consume_time(struct stream_state *stream, int64_t ts_ms);
 /* Some of its points are superseded by now, and its summary has them. */
 void consume_rebuild_summary(struct stream_state *stream, struct series_state *series);
 
-/* A point that was made again since is not counted: the summary is that of before it. */
-void consume_discount(const struct stream_state *stream, struct series_state *series, const struct point *point,
-	const struct summary *before);
+/* A point that was made again since is not counted: whoever takes it gives the series the summary of before. */
+bool consume_is_made_again(const struct stream_state *stream, const struct point *point);
 
 /* Points sent as such have opened an attempt: what was sent with this time or a later one is of it. */
 void consume_opened(struct stream_state *stream, int64_t since_ms);

@@ -58,15 +58,23 @@ static enum status consume_value(struct pipeline *pipeline, struct stream_state 
 		.attempt = extractor_attempt_of_sent(stream->extractor, sent->ts_ms[at])};
 
 	bool is_alone = isfinite(value) && is_between(stream, series, sent, at); /* a NaN is one in either */
-	struct summary before = series->summary;
+	bool is_made_again = consume_is_made_again(stream, &point); /* the series that leads may have come before it */
+	struct summary before;
+	if (is_made_again)
+		before = series->summary;
 	series->says_steps |= step_is_said(sent->steps[at]);
 	TRY((is_alone ? consume_point_between : consume_point)(pipeline, stream, series, &point, arrival_ms, err));
-	consume_discount(stream, series, &point, &before); /* the series that leads may have come before it */
+	if (is_made_again)
+		series->summary = before;
 	consume_time(stream, point.ts_ms);
 	life_signs_see(stream, point.ts_ms);
-	if (!stream->said)
-		atomic_fetch_add(&pipeline->figures.points, 1);
 	return OK;
+}
+
+static void count_taken(struct pipeline *pipeline, const struct stream_state *stream, size_t count)
+{
+	if (!stream->said)
+		atomic_fetch_add(&pipeline->figures.points, count);
 }
 
 /* Sent again, by a second sender of the same series, or out of order: a clock's series only goes on. */
@@ -143,15 +151,18 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
 	bool may_lead = is_of_steps || (series->says_steps && sent->steps[sent->count - 1] == STEP_0_OR_NONE);
 	bool leads = may_lead && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
+	size_t taken = 0;
 	for (size_t i = 0; i < sent->count; i++) {
 		if (is_old_sample(series, sent, i)) {
 			atomic_fetch_add(&pipeline->figures.old_samples, 1);
 			continue;
 		}
+		taken++;
 		if (leads)
 			TRY(place_step(stream, series, sent, i, arrival_ms, err));
 		TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
 	}
+	count_taken(pipeline, stream, taken);
 	return is_of_steps || is_of_tracker(stream, sent) ? note_told(stream, series, sent, err) : OK;
 }
 
@@ -211,8 +222,10 @@ static enum status consume_mean(struct pipeline *pipeline, struct stream_state *
 	struct series_state *series;
 
 	TRY(find_mean_series(pipeline, stream, sent, &series, err));
-	if (series)
+	if (series) {
+		count_taken(pipeline, stream, 1);
 		return consume_value(pipeline, stream, series, sent, at, value, arrival_ms, err);
+	}
 	atomic_fetch_add(&pipeline->figures.refused_points, 1);
 	return OK;
 }
@@ -233,6 +246,7 @@ static enum status consume_distribution(struct pipeline *pipeline, struct stream
 		if (counts)
 			TRY(consume_value(pipeline, stream, counts, sent, i, sent->counts[i], arrival_ms, err));
 	}
+	count_taken(pipeline, stream, sent->count * ((sums != NULL) + (counts != NULL)));
 	return OK;
 }
 

@@ -70,14 +70,45 @@ enum status consume_find_derived(
 	return OK;
 }
 
-/* Slots up to `number`, NULL where they are new. */
+/* Slots up to `number`, empty where they are new. */
 static bool grow_numbers(struct stream_state *stream, uint32_t number)
 {
-	for (; stream->number_count <= number; stream->by_number[stream->number_count++] = NULL)
+	for (; stream->number_count <= number;
+		stream->by_number[stream->number_count++] = (struct numbered_series){NULL, 0})
 		if (!mem_grow((void **)&stream->by_number, stream->number_count, &stream->number_cap,
-			    sizeof(struct series_state *)))
+			    sizeof *stream->by_number))
 			return false;
 	return true;
+}
+
+/* 0: it is no unit of time. */
+static int microseconds_of(struct span unit)
+{
+	if (span_equal(unit, SPAN("s")))
+		return 1000000;
+	if (span_equal(unit, SPAN("ms")))
+		return 1000;
+	return span_equal(unit, SPAN("us"));
+}
+
+/* A trainer's own line may have "step_time=350ms" where its progress bar has "1.82s/it": one metric, in the unit of its first point. */
+static int factor_between(struct span from, struct span to)
+{
+	int a = microseconds_of(from), b = microseconds_of(to);
+
+	if (!a || !b || a == b)
+		return 0;
+	return a > b ? a / b : -(b / a);
+}
+
+void consume_convert(const struct stream_state *stream, struct extracted *one)
+{
+	int factor = stream->by_number[one->series].factor;
+
+	if (factor > 0)
+		one->point.value *= factor;
+	else if (factor < 0)
+		one->point.value /= -factor;
 }
 
 enum status consume_series_of(struct pipeline *pipeline, struct stream_state *stream,
@@ -85,7 +116,7 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 {
 	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
 
-	if (number < stream->number_count && (*out = stream->by_number[number]))
+	if (number < stream->number_count && (*out = stream->by_number[number].series))
 		return OK;
 	struct extracted_series of = extractor_series(stream->extractor, number);
 	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
@@ -100,7 +131,8 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 		atomic_fetch_add(&pipeline->figures.refused_points, 1);
 		return OK;
 	}
-	stream->by_number[number] = *out;
+	stream->by_number[number] =
+		(struct numbered_series){*out, factor_between(definition.unit, span_from((*out)->unit))};
 	return OK;
 }
 

@@ -5,11 +5,13 @@
 #include "extract/line/status_line.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
+#include "pipeline/life/told_runs.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
 #include "state/pipeline_state.h"
 #include "store/goodput.h"
 #include "store/jobs.h"
+#include "store/told.h"
 #include "store/transitions.h"
 
 enum { MESSAGE_MAX_BYTES = 1024 };
@@ -58,12 +60,30 @@ static enum status write_seconds(
 	return pools_put_job(tx, row, err);
 }
 
+/* All are read with each change of the job's life: what its streams say together is no more than one of them may. */
+static enum status make_room(
+	struct store_tx *tx, struct arena *arena, int64_t job_id, bool *has_room, struct error *err)
+{
+	struct told_row *rows;
+	size_t count, of_log = 0;
+
+	TRY(store_read_told_facts(store_tx_reader(tx), arena, job_id, &rows, &count, err));
+	TRY(told_fold_runs(tx, job_id, TOLD_FOLD_ENDS, rows, &count, err));
+	for (size_t i = 0; i < count; i++)
+		of_log += rows[i].source == SOURCE_LOG;
+	*has_room = of_log < STATUSES_MAX;
+	return OK;
+}
+
 static enum status write_transition(
 	struct heard *heard, struct store_tx *tx, struct arena *arena, struct job_row *row, struct error *err)
 {
 	const struct status_line *line = &heard->line;
-	bool has_failed = span_equal(line->status, SPAN("Failed"));
+	bool has_failed = span_equal(line->status, SPAN("Failed")), has_room;
 
+	TRY(make_room(tx, arena, row->job_id, &has_room, err));
+	if (!has_room)
+		return OK;
 	heard->life = (struct life){.pipeline = heard->pipeline, .arena = arena, .now_ms = clock_wall_ms()};
 	TRY(store_put_told(tx, row->job_id,
 		&(struct told_row){.status = line->status,

@@ -8,7 +8,7 @@
 
 struct pipeline;
 
-/* A stream's word is heard so many times; what it says again and again is chatter. */
+/* A stream's word is heard so many times, and of a job so much is kept; what is said again and again is chatter. */
 enum { STATUSES_MAX = 500 };
 
 /* *is_status: it is such a line, and none of the training's. */

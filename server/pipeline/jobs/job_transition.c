@@ -9,6 +9,7 @@
 #include "pipeline/jobs/life_run.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/log_end.h"
+#include "pipeline/life/told_runs.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
@@ -155,52 +156,19 @@ static enum status end_sessions(struct store_tx *tx, int64_t job_id, const struc
 	return OK;
 }
 
-static bool is_same_status(const struct told_row *a, const struct told_row *b)
-{
-	return a->source == b->source && a->is_undated == b->is_undated && span_equal(a->status, b->status);
-}
-
-static struct span words_of(struct span words, struct span before)
-{
-	return words.len ? words : before;
-}
-
 /*
- * A script may state the same status each minute, for weeks. Each time is kept, for what is told late may stand between two of them: but
- * where there is no more room the first and the newest of a run are.
+ * They are all read with each change of the job's life. A script may state the same status each minute, for weeks. Each time is kept, for
+ * what is told late may stand between two of them: but not of an end that is stated on and on, or where there is no more room.
  */
-static enum status fold_runs(
-	struct store_tx *tx, int64_t job_id, struct told_row *rows, size_t *count, struct error *err)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < *count; i++) {
-		struct told_row *next = i + 1 < *count ? &rows[i + 1] : NULL, row = rows[i];
-		bool is_between = used && next && is_same_status(&rows[used - 1], &row) && is_same_status(&row, next);
-		if (!is_between) {
-			rows[used++] = row;
-			continue;
-		}
-		bool has_words = (row.message.len && !next->message.len) || (row.reason.len && !next->reason.len);
-		next->message = words_of(next->message, row.message);
-		next->reason = words_of(next->reason, row.reason);
-		if (has_words)
-			TRY(store_put_told(tx, job_id, next, err));
-		TRY(store_delete_told(tx, job_id, &row, err));
-	}
-	*count = used;
-	return OK;
-}
-
-/* They are all read with each change of the job's life. */
 static enum status make_room(const struct change *change, struct store_tx *tx, struct told_row *rows, size_t count,
 	const struct job_row *row, struct error *err)
 {
 	size_t most = change->pipeline->options.max_statuses;
 
+	TRY(told_fold_runs(tx, row->job_id, TOLD_FOLD_ENDS, rows, &count, err));
 	if (!most || count < most)
 		return OK;
-	TRY(fold_runs(tx, row->job_id, rows, &count, err));
+	TRY(told_fold_runs(tx, row->job_id, TOLD_FOLD_ALL, rows, &count, err));
 	/* its end is always taken */
 	if (count < most || phase_is_final(change->transition->secondary))
 		return OK;
@@ -216,11 +184,21 @@ static enum status put_told(struct change *change, struct store_tx *tx, const st
 		&(struct status_message){told->start_ms, told->status, change->transition->message}, err);
 }
 
-static enum status note_halt(struct change *change, struct store_tx *tx, const struct job_row *row, struct error *err)
+/* What somebody told is later: between it and what waits before it lines may have come that were none of a training until now. */
+static bool is_told_late(const struct told_row *rows, size_t count, const struct told_row *told)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].source != SOURCE_ASSUMED && rows[i].start_ms > told->start_ms)
+			return true;
+	return false;
+}
+
+static enum status note_halt(
+	struct change *change, struct store_tx *tx, const struct job_row *row, bool is_late, struct error *err)
 {
 	bool is_due = false;
 
-	if (change->transition->has_time && phase_is_waiting(change->transition->secondary))
+	if (change->transition->has_time && (is_late || phase_is_waiting(change->transition->secondary)))
 		TRY(halts_are_due(change->pipeline, store_tx_reader(tx), change->arena, row, &is_due, err));
 	change->halted_id = is_due ? row->job_id : 0;
 	return OK;
@@ -267,7 +245,7 @@ static enum status write_transition(void *context, struct store_tx *tx, struct e
 	TRY(put_told(change, tx, &row, &told, err));
 	TRY(life_write(&change->life, tx, &row, false, err));
 	say_ignored(change, &told, &row);
-	return note_halt(change, tx, &row, err);
+	return note_halt(change, tx, &row, is_told_late(rows, count, &told), err);
 }
 
 static void apply_transition(void *context)

@@ -40,19 +40,23 @@ void ranking_done(struct ranking *ranking)
 
 static void add_last(struct ranking *ranking, struct ranked_point point)
 {
-	size_t at = ranking->last_count;
+	struct ranked_point *last = ranking->last + ranking->last_first;
 
-	if (at == RANKING_LAST) {
-		if (point.step < ranking->last[0].step)
+	if (ranking->last_count == RANKING_LAST) {
+		if (point.step < last->step)
 			return;
-		memmove(ranking->last, ranking->last + 1, (RANKING_LAST - 1) * sizeof *ranking->last);
-		at--;
-	} else {
-		ranking->last_count++;
+		ranking->last_first++;
+		ranking->last_count--;
 	}
-	for (; at && ranking->last[at - 1].step > point.step; at--)
-		ranking->last[at] = ranking->last[at - 1];
-	ranking->last[at] = point;
+	if (ranking->last_first + ranking->last_count == RANKING_ROOM) { /* once for many points */
+		memcpy(ranking->last, ranking->last + ranking->last_first, ranking->last_count * sizeof *last);
+		ranking->last_first = 0;
+	}
+	last = ranking->last + ranking->last_first;
+	size_t at = ranking->last_count++;
+	for (; at && last[at - 1].step > point.step; at--)
+		last[at] = last[at - 1];
+	last[at] = point;
 }
 
 static enum status add_to_window(struct ranking *ranking, struct ranked_point point, struct error *err)
@@ -96,7 +100,7 @@ static int by_value(const void *a, const void *b)
 double ranking_final(struct ranking *ranking)
 {
 	bool is_wide = ranking->window_count >= RANKING_LAST;
-	struct ranked_point *points = is_wide ? ranking->window : ranking->last;
+	struct ranked_point *points = is_wide ? ranking->window : ranking->last + ranking->last_first;
 	size_t count = is_wide ? ranking->window_count : ranking->last_count, finite = 0;
 
 	for (size_t i = 0; i < count; i++)

@@ -9,7 +9,7 @@
 #include "model/metrics/metric.h"
 #include "model/metrics/point.h"
 
-enum { RANKING_LAST = 20, RANKING_KEPT = 65536 };
+enum { RANKING_LAST = 20, RANKING_ROOM = 16 * RANKING_LAST, RANKING_KEPT = 65536 };
 
 struct ranked_point {
 	int64_t step;
@@ -22,8 +22,8 @@ struct ranking {
 	uint64_t points;
 	bool has_best;
 	struct ranked_point best;
-	struct ranked_point last[RANKING_LAST]; /* those of the largest steps, in their order */
-	size_t last_count;
+	struct ranked_point last[RANKING_ROOM]; /* from last_first on, those of the largest steps, in their order */
+	size_t last_first, last_count;
 	struct ranked_point *window; /* of the last 1 %; every stride-th when there are very many */
 	size_t window_count, window_cap;
 	uint64_t stride, skipped;

@@ -419,20 +419,47 @@ void session_acknowledge(struct session_table *table, struct span id, int64_t co
 	pthread_mutex_unlock(&table->mutex);
 }
 
+struct taking {
+	const struct command_row *command;
+	int64_t before_ms; /* who was not seen since is gone */
+	void (*take)(void *context, struct span stream, struct span host, int64_t delivered_ms);
+	void *context;
+};
+
+static void take_if_waiting(const struct taking *taking, const struct session *session)
+{
+	const struct command_row *command = taking->command;
+
+	if (session->seen_ms <= taking->before_ms || !is_for(session, command->command_id, command->stream))
+		return;
+	const struct delivery *delivery = find_delivery(session, command->command_id);
+	taking->take(taking->context, span_from(session->facts.stream), span_from(session->facts.host),
+		delivery ? delivery->at_ms : 0);
+}
+
+static const struct session *find_stream(struct session_table *table, int64_t job_id, struct span stream)
+{
+	char key[KEY_BYTES];
+
+	if (stream.len >= SESSION_NAME_BYTES)
+		return NULL;
+	memcpy(key, &job_id, sizeof job_id);
+	memcpy(key + sizeof job_id, stream.ptr, stream.len);
+	return map_get(table->by_stream, span_of(key, sizeof job_id + stream.len));
+}
+
 void session_each(struct session_table *table, const struct command_row *command,
 	void (*take)(void *context, struct span stream, struct span host, int64_t delivered_ms), void *context)
 {
-	int64_t now_ms = clock_mono_ms();
+	const struct taking taking = {command, clock_mono_ms() - table->lease_ms, take, context};
 
 	pthread_mutex_lock(&table->mutex);
 	const struct session_job *job = map_get(table->jobs, job_key(&command->job_id));
-	for (const struct session *session = job ? job->sessions : NULL; session; session = session->next) {
-		if (now_ms - session->seen_ms >= table->lease_ms ||
-			!is_for(session, command->command_id, command->stream))
-			continue;
-		const struct delivery *delivery = find_delivery(session, command->command_id);
-		take(context, span_from(session->facts.stream), span_from(session->facts.host),
-			delivery ? delivery->at_ms : 0);
-	}
+	const struct session *one = command->stream.len ? find_stream(table, command->job_id, command->stream) : NULL;
+	if (one)
+		take_if_waiting(&taking, one);
+	for (const struct session *session = job && !command->stream.len ? job->sessions : NULL; session;
+		session = session->next)
+		take_if_waiting(&taking, session);
 	pthread_mutex_unlock(&table->mutex);
 }

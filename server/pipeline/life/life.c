@@ -84,7 +84,7 @@ static enum status read_held(const struct pipeline *pipeline, struct store_reade
 	struct held_row *held;
 	bool is_left = false;
 
-	TRY(store_read_held(reader, arena, job_id, &held, &facts->held_count, err));
+	TRY(store_read_held_if_any_ended(reader, arena, job_id, &held, &facts->held_count, err));
 	if (facts->held_count && life_is_within_lease(pipeline))
 		TRY(store_is_told_anew(reader, job_id, &is_left, err));
 	if (is_left)

@@ -49,7 +49,11 @@ static bool is_due(const struct seal *seal, struct stream_state *stream)
 
 	bool has_news =
 		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
-	if (!stream->range_count || !has_news || stream->pending_incidents || stream->has_hole || stream->held_count)
+	if (stream->pending_incidents || stream->has_hole || stream->held_count)
+		return false;
+	if (!stream->range_count && !has_news && stream->is_resummed)
+		return true; /* its state alone: a job that leaves RAM is read by it */
+	if (!stream->range_count || !has_news)
 		return false;
 	if (atomic_load(&stream->job->is_end_due) && !seal->is_journal_long)
 		return false;
@@ -211,6 +215,7 @@ static void settle_rest(struct pipeline *pipeline, struct unit *unit)
 	struct stream_state *stream = unit->stream;
 
 	seal_drop_ranges(unit);
+	stream->is_resummed = false;
 	stream->sealed_seq = unit->upto_seq;
 	stream->sealed_lines = unit->sealed_lines;
 	stream->sealed_bytes = unit->sent_bytes;

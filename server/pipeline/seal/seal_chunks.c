@@ -70,32 +70,39 @@ static enum status add_chunk(struct seal *seal, struct unit *unit, const struct 
 	return OK;
 }
 
+/* What the open last chunk holds, if the new points go on where it ends. */
+static enum status read_open_chunk(struct seal *seal, struct unit *unit, const struct sealed_series *series,
+	struct point *points, size_t *count, struct error *err)
+{
+	struct chunk_row open;
+
+	*count = 0;
+	TRY(store_read_last_chunk(seal->reader, seal->arena, series->row.job_id, series->row.series_id, &open, err));
+	if (!open.point_count || open.point_count >= CHUNK_MAX_POINTS ||
+		open.first_ordinal + open.point_count != series->first_ordinal)
+		return OK;
+	enum status status = chunk_unpack(open.data, seal->zstd, points, count, err);
+	if (status != ERR_INVALID)
+		return status;
+	seal_note_damage(seal, unit->stream, "chunk", open.first_ordinal, err); /* as with blocks */
+	*count = 0;
+	return OK;
+}
+
 static enum status make_series_chunks(
 	struct seal *seal, struct unit *unit, struct sealed_series *series, struct error *err)
 {
-	struct chunk_row open;
-	struct point *points = arena_alloc(seal->arena, (series->count + CHUNK_MAX_POINTS) * sizeof *points);
-	uint64_t first = series->first_ordinal;
-	size_t count = 0;
+	struct point joined[CHUNK_MAX_POINTS];
+	size_t open, taken, some;
 
-	if (!points)
-		return error_no_memory(err);
-	TRY(store_read_last_chunk(seal->reader, seal->arena, series->row.job_id, series->row.series_id, &open, err));
-	if (open.point_count && open.point_count < CHUNK_MAX_POINTS && open.first_ordinal + open.point_count == first) {
-		enum status status = chunk_unpack(open.data, seal->zstd, points, &count, err);
-		if (status == ERR_INVALID) { /* as with blocks */
-			seal_note_damage(seal, unit->stream, "chunk", open.first_ordinal, err);
-			count = 0;
-		} else {
-			TRY(status);
-			first = open.first_ordinal;
-		}
-	}
-	memcpy(points + count, series->points, series->count * sizeof *points);
-	count += series->count;
-	for (size_t at = 0; at < count; at += CHUNK_MAX_POINTS) {
-		size_t some = count - at < CHUNK_MAX_POINTS ? count - at : CHUNK_MAX_POINTS;
-		TRY(add_chunk(seal, unit, series, first + at, points + at, some, err));
+	TRY(read_open_chunk(seal, unit, series, joined, &open, err));
+	taken = !open ? 0 : series->count < CHUNK_MAX_POINTS - open ? series->count : CHUNK_MAX_POINTS - open;
+	memcpy(joined + open, series->points, taken * sizeof *joined);
+	if (open)
+		TRY(add_chunk(seal, unit, series, series->first_ordinal - open, joined, open + taken, err));
+	for (; taken < series->count; taken += some) {
+		some = series->count - taken < CHUNK_MAX_POINTS ? series->count - taken : CHUNK_MAX_POINTS;
+		TRY(add_chunk(seal, unit, series, series->first_ordinal + taken, series->points + taken, some, err));
 	}
 	return OK;
 }

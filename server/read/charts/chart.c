@@ -198,6 +198,8 @@ struct folding {
 	enum pyramid_axis axis;
 	void (*take_bucket)(void *context, uint32_t attempt, const struct pyramid_bucket *bucket);
 	void (*take_point)(void *context, const struct point *point);
+	const struct series_view *unit_of; /* the first of them */
+	double scale; /* to its unit, of the series at work */
 	struct cell *cells; /* of one stream, where only means are asked for; NULL else */
 };
 
@@ -252,9 +254,23 @@ static void merge_ends(struct bucket *bucket, const struct pyramid_bucket *from,
 	}
 }
 
-static void fold_bucket(void *context, uint32_t attempt, const struct pyramid_bucket *from)
+static struct pyramid_bucket in_unit(const struct pyramid_bucket *from, double scale)
+{
+	struct pyramid_bucket out = *from;
+
+	out.first *= scale;
+	out.last *= scale;
+	out.min *= scale;
+	out.max *= scale;
+	out.sum *= scale;
+	return out;
+}
+
+static void fold_bucket(void *context, uint32_t attempt, const struct pyramid_bucket *said)
 {
 	struct folding *folding = context;
+	const struct pyramid_bucket converted = in_unit(said, folding->scale);
+	const struct pyramid_bucket *from = folding->scale == 1 ? said : &converted;
 	uint32_t stream = (uint32_t)(folding->stream - folding->view->streams);
 	uint64_t at = (uint64_t)(from->first_x >> folding->shift) - (uint64_t)folding->first_number;
 
@@ -412,15 +428,26 @@ static const struct series_view *count_series(const struct job_view *view, struc
 	return largest;
 }
 
+/* What figures of this series are in the unit of the first. */
+static double scale_to(const struct series_view *first, const struct series_view *series)
+{
+	return pace_unit(series->role, series->unit) / pace_unit(first->role, first->unit);
+}
+
 static enum status fold_all(struct folding *folding, struct points_walk *walk, struct point *points, struct error *err)
 {
 	const struct job_view *view = folding->view;
 
 	for (size_t i = 0; i < view->stream_count; i++) {
 		folding->stream = &view->streams[i];
-		for (size_t j = 0; j < view->streams[i].series_count; j++)
-			if (is_of_metric(folding->stream, &view->streams[i].series[j], folding->query->metric))
-				TRY(fold_series(folding, walk, &view->streams[i].series[j], points, err));
+		for (size_t j = 0; j < view->streams[i].series_count; j++) {
+			const struct series_view *series = &view->streams[i].series[j];
+			if (!is_of_metric(folding->stream, series, folding->query->metric))
+				continue;
+			folding->unit_of = folding->unit_of ? folding->unit_of : series;
+			folding->scale = scale_to(folding->unit_of, series);
+			TRY(fold_series(folding, walk, series, points, err));
+		}
 	}
 	return OK;
 }
@@ -479,6 +506,7 @@ static enum status draw(struct store_reader *reader, struct arena *arena, struct
 	TRY(lay_out(&folding, arena, low, high, err));
 	TRY(fold_all(&folding, &walk, points, err));
 	finish(&folding, origin, out);
+	out->unit = folding.unit_of ? folding.unit_of->unit : SPAN("");
 	return OK;
 }
 
@@ -487,7 +515,7 @@ enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, s
 {
 	struct chart_query resolved = *asked;
 
-	*out = (struct chart){.bucket_width = 1};
+	*out = (struct chart){.bucket_width = 1, .unit = SPAN("")};
 	TRY(view_read_job(
 		pipeline, reader, arena, job, asked->stream, asked->metric, VIEW_SERIES | VIEW_TAILS, &out->view, err));
 	TRY(main_series_resolve(reader, arena, &out->view, asked, &resolved.metric, err));
@@ -552,14 +580,6 @@ static enum status add_point(void *context, const struct stream_view *stream, co
 	return OK;
 }
 
-/* What figures of this series are in the unit of the first. */
-static double scale_of(struct heat *out, const struct series_view *series)
-{
-	if (!out->series)
-		out->series = series;
-	return pace_unit(series->role, series->unit) / pace_unit(out->series->role, out->series->unit);
-}
-
 /* One row of cells serves all streams in turn. */
 static enum status fold_rows(
 	struct folding *folding, struct points_walk *walk, struct point *points, struct heat *out, struct error *err)
@@ -572,7 +592,8 @@ static enum status fold_rows(
 		for (size_t j = 0; j < stream->series_count; j++) {
 			if (!is_of_metric(stream, &stream->series[j], folding->query->metric))
 				continue;
-			scale = scale_of(out, &stream->series[j]);
+			out->series = out->series ? out->series : &stream->series[j];
+			scale = scale_to(out->series, &stream->series[j]);
 			TRY(fold_series(folding, walk, &stream->series[j], points, err));
 		}
 		if (folding->total == before)

@@ -21,8 +21,19 @@ struct bucket {
 	uint32_t attempt;
 };
 
+/* Its values in another unit. */
+static inline void bucket_scale(struct bucket *bucket, double scale)
+{
+	bucket->first *= scale;
+	bucket->last *= scale;
+	bucket->min *= scale;
+	bucket->max *= scale;
+	bucket->sum *= scale;
+}
+
 struct chart {
 	struct span metric; /* the one that was found */
+	struct span unit; /* of its first series: all others are shown in it; "": nobody says */
 	struct bucket *buckets; /* only those that hold points, in order of x */
 	size_t count;
 	uint64_t total_points;

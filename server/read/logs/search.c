@@ -151,15 +151,12 @@ static enum status scan(struct walk *walk, struct search_hand *hand, const struc
 	if (!log_matcher_may_match(walk->s->matcher, hand->scratch, block_text(buf_span(&hand->plain))))
 		return OK;
 	AUTO_MEM struct line *lines = mem_alloc((cursor.count + 1) * sizeof *lines);
-	size_t count = 0;
 	if (!lines)
 		return error_no_memory(err);
-	while (count < cursor.count && block_next_line(&cursor, &lines[count]))
-		count++;
-	if (!block_is_whole(&cursor))
+	if (!block_read_lines(&cursor, lines))
 		return error_set(
 			err, ERR_IO, "the block at line %llu is damaged", (unsigned long long)item->first_line);
-	search_scan_lines(walk->s, hand, item->stream_id, item->first_line, lines, count, item->end);
+	search_scan_lines(walk->s, hand, item->stream_id, item->first_line, lines, cursor.count, item->end);
 	return OK;
 }
 

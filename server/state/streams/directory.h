@@ -128,6 +128,11 @@ struct stream_link {
 	bool is_in;
 };
 
+struct numbered_series {
+	struct series_state *series; /* NULL: no point yet */
+	int factor; /* by which a value is multiplied (below 0: divided) that another form of line prints in another unit of time; 0: none */
+};
+
 struct stream_state {
 	struct job_state *job; /* not counted: the job owns the stream */
 	uint32_t stream_id;
@@ -197,11 +202,12 @@ struct stream_state {
 	struct derive *derive;
 	struct series_state *derived[DERIVED_COUNT]; /* among `series`; NULL: none yet, or not looked up */
 	size_t derived_count; /* of `series`, with numbers from the other end: --max-series does not count them */
-	struct series_state **by_number; /* by the extractor's numbers; NULL entries: no point yet */
+	struct numbered_series *by_number; /* by the extractor's numbers */
 	size_t number_count, number_cap;
 	/* Streams of a thousand series are looked at each moment, mostly in vain: so that nobody looks through all of them. */
 	bool has_paces; /* a series noted some that stragglers.c has not fetched */
 	bool has_unsummed; /* a series may need its summary */
+	bool is_resummed; /* one was made anew since the stream was sealed: the stored state lacks it */
 	uint64_t undue_lines, undue_points; /* no tail was long (seal.c) when so much was extracted */
 	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them; also of statuses */
 	struct clock_skew skew;

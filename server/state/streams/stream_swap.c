@@ -3,12 +3,19 @@
 
 #include "state/streams/directory.h"
 
-#define SWAP(a, b)                                                                                                     \
-	do {                                                                                                           \
-		__typeof__(a) swapped = (a);                                                                           \
-		(a) = (b);                                                                                             \
-		(b) = swapped;                                                                                         \
-	} while (0)
+#define SWAP(a, b) swap_bytes(&(a), &(b), sizeof(a))
+
+static void swap_bytes(void *a, void *b, size_t size_bytes)
+{
+	unsigned char *left = a;
+	unsigned char *right = b;
+
+	for (size_t i = 0; i < size_bytes; i++) {
+		unsigned char byte = left[i];
+		left[i] = right[i];
+		right[i] = byte;
+	}
+}
 
 void stream_swap_derived(struct stream_state *a, struct stream_state *b)
 {
@@ -28,6 +35,7 @@ void stream_swap_derived(struct stream_state *a, struct stream_state *b)
 	SWAP(a->is_decided, b->is_decided);
 	SWAP(a->has_paces, b->has_paces);
 	SWAP(a->has_unsummed, b->has_unsummed);
+	SWAP(a->is_resummed, b->is_resummed);
 	SWAP(a->undue_lines, b->undue_lines);
 	SWAP(a->undue_points, b->undue_points);
 	SWAP(a->derive, b->derive);

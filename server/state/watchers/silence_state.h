@@ -33,6 +33,8 @@ struct silences {
 	uint32_t generation; /* of the definitions */
 	uint64_t lines;
 	uint64_t due; /* before so many lines nothing can have become silent */
+	uint64_t awaited_from; /* of so many lines on a metric may be awaited; none before. Not packed */
+	bool has_no_trails; /* false: perhaps. Not packed */
 	unsigned life; /* of the job, in which what is open was said again. Not packed */
 	struct head heads[SILENCE_HEADS];
 	size_t head_count;

@@ -29,6 +29,11 @@ struct step_trails {
 	int64_t step, rise; /* of its last value, and from the one before */
 	struct step_trail items[TRAILS];
 };
+static inline bool step_trails_are_any(const struct step_trails *trails)
+{
+	_Static_assert(TRAILS == 3, "each is asked");
+	return trails->items[0].rises || trails->items[1].rises || trails->items[2].rises;
+}
 /* It has a value: what seemed to go on in its place did not. */
 void step_trails_value(struct step_trails *trails, int64_t step);
 /* A line without one. Gives how often the number of its trail has grown; 0: it has none. */

@@ -109,8 +109,7 @@ static struct block_list open_list(struct unpacker *in, size_t count)
 	struct block_list list = {.left = unpack_count(in, LISTED_MIN_BYTES)};
 
 	list.at = *in;
-	for (uint64_t i = 0; i < 2 * list.left; i++)
-		unpack_u64(in);
+	unpack_pass(in, 2 * list.left);
 	if (list.left)
 		go_to_next(&list, count);
 	return list;
@@ -132,8 +131,7 @@ struct block_cursor block_lines(struct span plain)
 	struct block_cursor cursor = {.count = unpack_count(&in, LINE_MIN_BYTES)};
 
 	cursor.times = in;
-	for (size_t i = 0; i < cursor.count; i++)
-		unpack_i64(&in);
+	unpack_pass(&in, cursor.count);
 	cursor.flags = open_list(&in, cursor.count);
 	cursor.newlines = open_list(&in, cursor.count);
 	cursor.texts = in;
@@ -177,6 +175,37 @@ bool block_next_line(struct block_cursor *cursor, struct line *line)
 	return !has_failed(cursor);
 }
 
+static bool is_listed(const struct block_list *list, size_t line)
+{
+	return list->left && list->next == line;
+}
+
+bool block_read_lines(struct block_cursor *cursor, struct line *lines)
+{
+	struct unpacker times = cursor->times;
+	const char *at = cursor->texts.rest.ptr, *end = at + cursor->texts.rest.len;
+	int64_t ms = cursor->before_ms;
+
+	for (size_t i = cursor->at; i < cursor->count; i++) {
+		uint64_t flags = is_listed(&cursor->flags, i) ? take_listed(&cursor->flags, i, cursor->count) : 0;
+		uint64_t newlines =
+			is_listed(&cursor->newlines, i) ? take_listed(&cursor->newlines, i, cursor->count) : 0;
+		const char *text = at, *newline = memchr(at, '\n', (size_t)(end - at));
+		for (; newline && newlines; newlines--)
+			newline = memchr(newline + 1, '\n', (size_t)(end - newline - 1));
+		if (!newline)
+			return false;
+		ms = (int64_t)((uint64_t)ms + (uint64_t)unpack_i64(&times));
+		*lines++ = (struct line){
+			.text = span_of(text, (size_t)(newline - text)), .ts_ms = ms, .flags = (uint32_t)flags};
+		at = newline + 1;
+	}
+	cursor->at = cursor->count;
+	cursor->times = times;
+	cursor->texts.rest = span_of(at, (size_t)(end - at));
+	return block_is_whole(cursor);
+}
+
 struct span block_text(struct span plain)
 {
 	return block_lines(plain).texts.rest;
@@ -195,10 +224,8 @@ enum status block_unpack(struct span data, struct zstd *zstd, struct buf *plain,
 	struct line *found = arena_alloc(arena, cursor.count * sizeof *found);
 	if (!found)
 		return error_no_memory(err);
-	for (size_t i = 0; i < cursor.count && block_next_line(&cursor, &found[i]); i++)
-		;
-	if (!block_is_whole(&cursor))
-		return error_set(err, ERR_INVALID, "the block is damaged behind line %zu", cursor.at);
+	if (!block_read_lines(&cursor, found))
+		return error_set(err, ERR_INVALID, "the block of %zu lines is damaged", cursor.count);
 	*lines = found;
 	*count = cursor.count;
 	return OK;

@@ -8,6 +8,7 @@ enum {
 	WORD_BYTES = 8,
 	MAX_ITEM_BYTES = 11, /* of LONGEST_UNARY and 64 bits */
 	SLACK_BYTES = 16, /* words are stored whole */
+	LOOK_ITEMS = 64,
 };
 
 /* What a value is foretold to be. All arithmetic wraps, so that any integers come back. */
@@ -55,16 +56,38 @@ static bool is_line(const struct shape *shape, const int64_t *values, size_t cou
 	return true;
 }
 
-/* The sum of their lengths, which a few outliers do not decide, as they would their sum. */
-static uint64_t sum_bits(const struct shape *shape, const int64_t *values, size_t count)
+static inline unsigned length_of(uint64_t residual)
 {
+	return residual ? (unsigned)(WORD_BITS - __builtin_clzll(residual)) : 0;
+}
+
+/* The sum of their lengths, which a few outliers do not decide, as they would their sum. Beyond `least` it is not of interest. */
+static inline __attribute__((always_inline)) uint64_t sum_bits_of(
+	const struct shape *shape, enum model model, const int64_t *values, size_t count, uint64_t least)
+{
+	struct shape constant = *shape;
 	uint64_t bits = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t residual = pack_zigzag((int64_t)((uint64_t)values[i] - foretell(shape, values, i)));
-		bits += residual ? (unsigned)(WORD_BITS - __builtin_clzll(residual)) : 0;
+	constant.model = model;
+	for (size_t at = 0, end; at < count && bits <= least; at = end) {
+		end = count - at < LOOK_ITEMS ? count : at + LOOK_ITEMS;
+		for (size_t i = at; i < end; i++)
+			bits += length_of(pack_zigzag((int64_t)((uint64_t)values[i] - foretell(&constant, values, i))));
 	}
 	return bits;
+}
+
+/* A loop each, in which the model is a constant. */
+static uint64_t sum_bits(const struct shape *shape, const int64_t *values, size_t count, uint64_t least)
+{
+	switch (shape->model) {
+	case MODEL_LEVEL:
+		return sum_bits_of(shape, MODEL_LEVEL, values, count, least);
+	case MODEL_SLOPE:
+		return sum_bits_of(shape, MODEL_SLOPE, values, count, least);
+	default:
+		return sum_bits_of(shape, MODEL_DOUBLE, values, count, least);
+	}
 }
 
 static struct shape shape_for(enum model model, const int64_t *values, size_t count)
@@ -95,15 +118,17 @@ static struct shape shape_for(enum model model, const int64_t *values, size_t co
 
 static struct shape choose(const int64_t *values, size_t count)
 {
+	/* The likeliest first: the others are given up early. Of equal ones the first of the enumeration is taken. */
+	static const enum model order[] = {MODEL_SLOPE, MODEL_LEVEL, MODEL_DOUBLE};
 	struct shape best = shape_for(MODEL_LINE, values, count);
 	uint64_t least = UINT64_MAX;
 
 	if (is_line(&best, values, count))
 		return best;
-	for (unsigned model = MODEL_LEVEL; model < MODEL_COUNT; model++) {
-		struct shape shape = shape_for((enum model)model, values, count);
-		uint64_t bits = sum_bits(&shape, values, count);
-		if (bits < least) {
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		struct shape shape = shape_for(order[i], values, count);
+		uint64_t bits = sum_bits(&shape, values, count, least);
+		if (bits < least || (bits == least && shape.model < best.model)) {
 			best = shape;
 			least = bits;
 		}
@@ -130,7 +155,7 @@ static unsigned choose_width(const uint64_t *residuals, size_t count)
 	unsigned width = 0;
 
 	for (size_t i = 0; i < count; i++)
-		widths[residuals[i] ? WORD_BITS - __builtin_clzll(residuals[i]) : 0]++;
+		widths[length_of(residuals[i])]++;
 	while (width < WORD_BITS - 1 && (below += widths[width]) * 2 < count)
 		width++;
 	uint64_t here = cost(residuals, count, width);
@@ -183,9 +208,14 @@ static void put_residual(struct bit_writer *w, uint64_t residual, unsigned width
 		put_word(w, residual, WORD_BITS);
 		return;
 	}
-	put_bits(w, ((uint64_t)1 << unary) - 1, (unsigned)unary + 1); /* ones, then a zero */
-	if (width)
-		put_word(w, residual & (((uint64_t)1 << width) - 1), width);
+	uint64_t ones = ((uint64_t)1 << unary) - 1,
+		 low = residual & (((uint64_t)1 << width) - 1); /* ones, then a zero */
+	if (unary + 1 + width <= WORD_BITS - 8) {
+		put_bits(w, ones | low << (unary + 1), (unsigned)unary + 1 + width);
+		return;
+	}
+	put_bits(w, ones, (unsigned)unary + 1);
+	put_word(w, low, width);
 }
 
 void column_pack(struct buf *out, const int64_t *values, size_t count, uint64_t *scratch)

@@ -33,12 +33,10 @@ static void pack_series(const struct batch_series *series, uint64_t *scratch, st
 	pack_u64(out, series->count);
 	column_pack(out, series->steps, series->count, scratch);
 	column_pack(out, series->ts_ms, series->count, scratch);
-	for (size_t i = 0; i < series->count; i++)
-		pack_double(out, series->values[i]);
+	pack_doubles(out, series->values, series->count);
 	if (!series_form_is_distribution(series->form))
 		return;
-	for (size_t i = 0; i < series->count; i++)
-		pack_double(out, series->counts[i]);
+	pack_doubles(out, series->counts, series->count);
 	column_pack(out, series->starts_ms, series->count, scratch);
 }
 
@@ -75,8 +73,7 @@ static enum status read_totals(struct unpacker *in, struct arena *arena, struct 
 	series->starts_ms = arena_alloc(arena, series->count * sizeof *series->starts_ms);
 	if (!series->counts || !series->starts_ms)
 		return error_no_memory(err);
-	for (size_t i = 0; i < series->count && !in->has_failed; i++)
-		series->counts[i] = unpack_double(in);
+	unpack_doubles(in, series->counts, series->count);
 	column_unpack(in, series->starts_ms, series->count);
 	return OK;
 }
@@ -101,8 +98,7 @@ static enum status read_series(struct unpacker *in, struct arena *arena, struct 
 		return error_no_memory(err);
 	column_unpack(in, series->steps, series->count);
 	column_unpack(in, series->ts_ms, series->count);
-	for (size_t i = 0; i < series->count && !in->has_failed; i++)
-		series->values[i] = unpack_double(in);
+	unpack_doubles(in, series->values, series->count);
 	return series_form_is_distribution(series->form) ? read_totals(in, arena, series, err) : OK;
 }
 

@@ -11,6 +11,7 @@ enum {
 	KNOWN_FLAGS = LINE_CUT | LINE_OPEN_END,
 	LINE_MIN_BYTES = 1,
 	FIRST_SLICES = 16,
+	COPIED_BYTES = 256 << 10,
 };
 
 static size_t varint_bytes(uint64_t value)
@@ -48,6 +49,7 @@ void journal_writer_done(struct journal_writer *writer)
 {
 	buf_done(&writer->plain);
 	buf_done(&writer->blocks);
+	buf_done(&writer->frame);
 }
 
 void journal_writer_reset(struct journal_writer *writer)
@@ -87,18 +89,24 @@ static void add_block(struct journal_writer *writer, const struct journal_slice 
 	buf_append_span(&writer->blocks, slice->block);
 }
 
-static void add_lines(struct buf *plain, const struct journal_slice *slice, const struct line *lines)
+/* `bytes` is what they take. */
+static void add_lines(struct buf *plain, const struct journal_slice *slice, const struct line *lines, size_t bytes)
 {
 	int64_t before_ms = slice->arrival_ms;
+	char *at = buf_reserve(plain, bytes);
 
+	if (!at)
+		return;
 	for (size_t i = 0; i < slice->line_count; i++) {
-		pack_u64(plain, head_of(&lines[i]));
+		at = pack_u64_at(at, head_of(&lines[i]));
 		if (lines[i].ts_ms != NO_TIME) {
-			pack_i64(plain, difference(lines[i].ts_ms, before_ms));
+			at = pack_u64_at(at, pack_zigzag(difference(lines[i].ts_ms, before_ms)));
 			before_ms = lines[i].ts_ms;
 		}
-		buf_append_span(plain, lines[i].text);
+		if (lines[i].text.len)
+			at = mempcpy(at, lines[i].text.ptr, lines[i].text.len);
 	}
+	buf_advance(plain, bytes);
 }
 
 size_t journal_add(struct journal_writer *writer, const struct journal_slice *slice, const struct line *lines)
@@ -121,17 +129,21 @@ size_t journal_add(struct journal_writer *writer, const struct journal_slice *sl
 		pack_span(plain, slice->body);
 		return plain->len - slice->body.len;
 	}
-	pack_u64(plain, body_bytes(slice, lines));
+	size_t bytes = body_bytes(slice, lines);
+	pack_u64(plain, bytes);
 	size_t body_at = plain->len;
-	add_lines(plain, slice, lines);
+	add_lines(plain, slice, lines, bytes);
 	return body_at;
 }
 
-static enum status pack_record(
-	struct journal_writer *writer, struct zstd *zstd, struct buf *frame, struct buf *record, struct error *err)
+static enum status pack_record(struct journal_writer *writer, struct zstd *zstd, struct buf *record, struct error *err)
 {
+	struct buf *frame = &writer->frame;
+
 	TRY(buf_status(&writer->plain, err));
 	TRY(buf_status(&writer->blocks, err));
+	buf_reset(frame);
+	frame->max_bytes = SIZE_MAX / 2;
 	TRY(zstd_pack(zstd, buf_span(&writer->plain), ZSTD_LEVEL, frame, err));
 	buf_append_char(record, FORMAT);
 	pack_span(record, buf_span(frame));
@@ -139,19 +151,32 @@ static enum status pack_record(
 	return buf_status(record, err);
 }
 
+/* A small one is copied, into no more memory than it needs; what the writer's had grown to is there for the next record. */
+static enum status hand_out(struct journal_writer *writer, struct buf *plain, struct error *err)
+{
+	struct buf packed = writer->plain;
+
+	if (packed.len > COPIED_BYTES) {
+		writer->plain = BUF_INIT(packed.max_bytes);
+		*plain = packed;
+		buf_done(&writer->frame);
+		return OK;
+	}
+	char *copy = mem_copy_bytes(packed.ptr, packed.len);
+	if (!copy)
+		return error_no_memory(err);
+	buf_done(plain);
+	*plain = (struct buf){.ptr = copy, .len = packed.len, .cap = packed.len, .max_bytes = packed.max_bytes};
+	return OK;
+}
+
 enum status journal_pack(
 	struct journal_writer *writer, struct zstd *zstd, struct buf *plain, struct buf *record, struct error *err)
 {
-	AUTO_DONE(buf) frame = BUF_INIT(SIZE_MAX / 2);
-	enum status status = pack_record(writer, zstd, &frame, record, err);
+	enum status status = pack_record(writer, zstd, record, err);
 
-	if (status == OK) {
-		/* What plain had grown to is the writer's for the next record. */
-		struct buf packed = writer->plain;
-		writer->plain = *plain;
-		writer->plain.max_bytes = packed.max_bytes;
-		*plain = packed;
-	}
+	if (status == OK)
+		status = hand_out(writer, plain, err);
 	journal_writer_reset(writer);
 	return status;
 }

@@ -42,6 +42,7 @@ struct journal_slice {
 struct journal_writer {
 	struct buf plain;
 	struct buf blocks;
+	struct buf frame; /* of the last record */
 	size_t slice_count;
 };
 
@@ -51,7 +52,7 @@ void journal_writer_reset(struct journal_writer *writer); /* forgets what was ad
 void journal_writer_cut(struct journal_writer *writer, size_t plain_bytes, size_t block_bytes, size_t slice_count);
 /* Appends; of a JOURNAL_LINES slice `lines` is the text, else slice->block. Returns where in writer->plain the body begins. */
 size_t journal_add(struct journal_writer *writer, const struct journal_slice *slice, const struct line *lines);
-/* Ends the record: format number, zstd level 1. What was packed moves to *plain (empty before), for the consumers; the
+/* Ends the record: format number, zstd level 1. What was packed goes to *plain (empty before), for the consumers; the
  * writer is empty afterwards. */
 enum status journal_pack(struct journal_writer *writer, struct zstd *zstd, struct buf *plain, struct buf *record,
 	struct error *err) MUST_CHECK;

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "store/driver/narrow.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -15,6 +16,7 @@ enum {
 	PROGRESS_STEPS = 2000, /* of SQLite's machine between looks at the clock: about 50 us */
 	READER_BUSY_MS = 100, /* a reader waits for recovery of the WAL only */
 	OPENING_BUSY_MS = 5000, /* whoever closes a database last moves its log into it, and lets nobody in meanwhile */
+	OPENING_LOOK_MS = 20,
 	RETRY_AFTER_S = 10,
 	CACHE_UNIT_BYTES = 1024,
 };
@@ -339,6 +341,21 @@ static enum status set_writer(struct store_reader *on, size_t wal_bytes, struct 
 	return OK;
 }
 
+/* SQLite asks each time when the file is locked; 0: it gives up. */
+static int wait_for_file(void *context, int times)
+{
+	struct opening *opening = context;
+	const struct store_ownership *ownership = opening->ownership;
+
+	if (!times)
+		opening->until_ms = clock_mono_ms() + OPENING_BUSY_MS;
+	if (clock_mono_ms() >= opening->until_ms ||
+		(ownership && ownership->is_over && ownership->is_over(ownership->context)))
+		return 0;
+	sqlite3_sleep(OPENING_LOOK_MS);
+	return 1;
+}
+
 enum status connection_open_writer(struct store_reader **out, const struct store_options *options, struct error *err)
 {
 	AUTO(store_reader) on = NULL;
@@ -346,7 +363,9 @@ enum status connection_open_writer(struct store_reader **out, const struct store
 	TRY(open_handle(&on, options->path, SQLITE_OPEN_READWRITE, err));
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): OK means that it is there */
 	on->is_writer = true;
-	sqlite3_busy_timeout(sqlite_of(on), OPENING_BUSY_MS);
+	struct opening *opening = &sqlite_reader_of(on)->opening;
+	*opening = (struct opening){.ownership = options->ownership};
+	sqlite3_busy_handler(sqlite_of(on), wait_for_file, opening); /* until the writer's own timeout is set */
 	TRY(set_common(on, options->writer_cache_bytes, err));
 	TRY(migrate_shape(on, err));
 	TRY(set_writer(on, options->wal_bytes, err));

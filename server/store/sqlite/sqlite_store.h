@@ -26,12 +26,19 @@ struct predicate_of {
 };
 
 /* head.failure: what made SQLite roll the transaction back by itself. */
+/* Of a writer: how long it waits for the file while it is opened. */
+struct opening {
+	const struct store_ownership *ownership;
+	int64_t until_ms; /* monotonic */
+};
+
 struct sqlite_reader {
 	struct store_reader head;
 	sqlite3 *db;
 	char *path;
 	uint64_t wal_frames; /* as of the last commit; the writer's only */
 	int system_errno; /* of the last step that failed */
+	struct opening opening;
 	bool has_predicates;
 	struct predicate_of predicates[PREDICATES_MAX];
 	size_t cache_bytes; /* 0: SQLite knows it */

@@ -72,10 +72,11 @@ enum status sqlite_checkpoint(struct store *store, bool is_idle, struct error *e
 {
 	struct sqlite_reader *on = sqlite_reader_of(store->writer);
 
-	if (!on->wal_frames || file_watch_look(store, NULL) != OK) /* nothing of ours goes into a file that is not */
-		return OK;
 	bool is_over = on->wal_frames >= sqlite_store_of(store)->wal_frames;
-	if (!is_over && !is_idle)
+
+	if (!on->wal_frames || (!is_over && !is_idle))
+		return OK;
+	if (file_watch_look(store, NULL) != OK) /* nothing of ours goes into a file that is not */
 		return OK;
 	int mode = is_over ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, frames = 0, moved = 0;
 	int code = sqlite3_wal_checkpoint_v2(on->db, NULL, mode, &frames, &moved);

@@ -1,5 +1,6 @@
 #include "api/logs/line_page.h"
 #include "base/json/json_read.h"
+#include "http/response.h"
 #include "model/metrics/batch.h"
 #include "test.h"
 
@@ -147,4 +148,5 @@ TEST(members_of_a_page_are_headers_of_ndjson)
 	CHECK_TEXT(page.response.headers[0].name, "X-Total");
 	CHECK_TEXT(page.response.headers[0].value, "7");
 	CHECK_TEXT(page.response.headers[1].value, "s");
+	response_done(&page.response);
 }

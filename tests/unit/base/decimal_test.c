@@ -2,6 +2,8 @@
 #include "test.h"
 
 #include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static void check(double value, uint64_t digits, int exponent)
 {
@@ -44,4 +46,51 @@ TEST(decimal_powers_follow_each_other)
 	}
 	CHECK(decimal_powers[-DECIMAL_FIRST_POWER][0] == (uint64_t)1 << 63 &&
 		decimal_powers[-DECIMAL_FIRST_POWER][1] == 0);
+}
+
+static bool reads(uint64_t digits, int power)
+{
+	char text[48];
+	double value;
+
+	snprintf(text, sizeof text, "%llue%d", (unsigned long long)digits, power);
+	if (!decimal_read(digits, power, &value))
+		return false;
+	double expected = strtod(text, NULL);
+	CHECK(memcmp(&value, &expected, sizeof value) == 0);
+	return true;
+}
+
+TEST(decimal_read_is_as_strtod_reads)
+{
+	uint64_t chance = 88172645463325252u; /* xorshift */
+
+	for (int i = 0; i < 300000; i++) {
+		chance ^= chance << 13;
+		chance ^= chance >> 7;
+		chance ^= chance << 17;
+		uint64_t digits = chance >> (i % 60);
+		int power = (int)(chance % 630) - 310;
+		bool is_told = abs(power) > 27 && power > -280 && power < 285; /* nearer to 0 some are half way */
+		CHECK(reads(digits, power) || !digits || !is_told);
+	}
+}
+
+TEST(decimal_read_where_it_is_close)
+{
+	CHECK(reads(17976931348623157u, 291));
+	CHECK(!reads(17976931348623157u, 292)); /* the largest: one more might be infinite */
+	CHECK(reads(9007199254740991u, 0));
+	CHECK(!reads(9007199254740993u, 0)); /* half way between two doubles */
+	CHECK(!reads(0, 0));
+	CHECK(!reads(1, 310));
+	CHECK(!reads(1, -325));
+	/* powers of two, below which doubles lie closer, and what lies about them */
+	for (int bit = 0; bit < 64; bit++)
+		for (uint64_t beside = 0; beside < 9; beside++) {
+			uint64_t digits = ((uint64_t)1 << bit) + beside - 4;
+			(void)reads(digits, 0);
+			(void)reads(digits, 5);
+			(void)reads(digits, -19);
+		}
 }

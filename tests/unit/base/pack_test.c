@@ -46,6 +46,24 @@ TEST(pack_round_trip)
 	CHECK_OK(unpacker_end(&u, "it", &err));
 }
 
+TEST(pack_numbers_are_passed_over_as_they_are_read)
+{
+	AUTO_DONE(buf) out = BUF_INIT(4096);
+
+	for (uint64_t i = 0; i < 200; i++)
+		pack_u64(&out, i % 3 ? i : UINT64_MAX >> (i % 64));
+	for (size_t count = 0; count <= 200; count++) {
+		struct unpacker read = unpacker_on(buf_span(&out)), passed = read;
+		for (size_t i = 0; i < count; i++)
+			unpack_u64(&read);
+		unpack_pass(&passed, count);
+		CHECK(!passed.has_failed && passed.rest.ptr == read.rest.ptr && passed.rest.len == read.rest.len);
+	}
+	struct unpacker beyond = unpacker_on(buf_span(&out));
+	unpack_pass(&beyond, 201);
+	CHECK(beyond.has_failed && !beyond.rest.len);
+}
+
 TEST(pack_cut_off_anywhere_is_damage)
 {
 	AUTO_DONE(buf) out = BUF_INIT(100);

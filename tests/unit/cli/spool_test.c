@@ -1,7 +1,9 @@
+#include "base/clock.h"
 #include "cli/spool/line_body.h"
 #include "cli/spool/spool.h"
 #include "test.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -68,6 +70,32 @@ TEST(spool_takes_again_what_was_not_released)
 	spool_release(spool, 4); /* the server took the first line alone */
 	CHECK_OK(spool_take(spool, 100, &batch, &err));
 	CHECK_SPAN(buf_span(&batch.text), SPAN("two\n"));
+	close(fd);
+}
+
+static void *wait_for_batch(void *context)
+{
+	return (void *)(intptr_t)spool_wait(context, 8, 60000, 60000);
+}
+
+/* Whoever waits sleeps over what does not fill a batch, and is woken when one is full. */
+TEST(spool_wakes_who_waits_when_a_batch_is_full)
+{
+	const char text[] = "one\ntwo\nthree\n";
+	AUTO(spool) spool = spool_new(1000);
+	int fd = open_file(text);
+	unsigned source = add(spool, fd, 0, true);
+	pthread_t thread;
+	void *state;
+
+	int64_t start_ms = clock_mono_ms();
+	CHECK_INT(pthread_create(&thread, NULL, wait_for_batch, spool), 0);
+	spool_put(spool, source, span_of(text, 4), 0, 5);
+	spool_put(spool, source, span_of(text + 4, 10), 4, 6);
+	pthread_join(thread, &state);
+	CHECK_INT((intptr_t)state, SPOOL_HAS_BATCH);
+	CHECK(clock_mono_ms() - start_ms < 30000);
+	check_take(spool, 1000, 0, text);
 	close(fd);
 }
 

@@ -474,6 +474,34 @@ TEST(new_definitions_keep_steps_and_attempts)
 	CHECK_INT(extractor_health(s.extractor, 0).tried, 1);
 }
 
+/* Definitions are changed while a training that broke off is down, as its log is read: nothing was said by the new ones yet. */
+TEST(behind_new_definitions_a_start_up_line_tells_a_restart)
+{
+	static const struct {
+		const char *line;
+		int from, attempts, revisions;
+	} rows[] = {{"Resuming from checkpoint", 150, 2, 0}, {"Resuming from checkpoint", 201, 1, 0},
+		{"something else", 150, 1, 0}, {"Traceback (most recent call last):", 3, 1, 1}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		AUTO_DONE(stream) s = stream_of(STEP_LOSS);
+		AUTO(definition_set)
+		other = set_from("[{\"Name\":\"nll\",\"Regex\":\"step (?<step>\\\\d+) loss (?<value>\\\\S+)\"}]");
+
+		feed_steps(&s, 1, 200, 1);
+		extractor_reset_definitions(s.extractor);
+		struct definition_set *kept = s.set;
+		s.set = other;
+		feed(&s, rows[i].line);
+		feed_steps(&s, rows[i].from, rows[i].from, 1);
+		feed_steps(&s, rows[i].from == 150 ? 151 : 201, 300, 1);
+		s.set = kept;
+		CHECK_INT(extractor_attempt(s.extractor), rows[i].attempts);
+		CHECK_INT(s.revisions, rows[i].revisions);
+		CHECK(!extractor_is_undecided(s.extractor));
+	}
+}
+
 /* As it was packed before states had versions: the preset, the steps, a track for each definition. */
 TEST(a_state_without_a_version_is_still_read)
 {

@@ -310,6 +310,67 @@ TEST(a_sieve_lets_through_what_holds_the_text)
 	CHECK(finds(sieve, "lr=", 4) && !finds(sieve, "lr", 4));
 }
 
+static char folded(char c)
+{
+	return (char)((unsigned char)c | 0x20);
+}
+
+static bool holds_folded(struct span text, struct span literal)
+{
+	for (size_t at = 0; at + literal.len <= text.len; at++) {
+		size_t same = 0;
+		while (same < literal.len && folded(text.ptr[at + same]) == folded(literal.ptr[same]))
+			same++;
+		if (same == literal.len)
+			return true;
+	}
+	return false;
+}
+
+/* Of few letters, so that much of one is in another. */
+static size_t make_letters(struct maker *m, char *out, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		out[i] = "abcB _1"[any(m, 7)];
+	return len;
+}
+
+static void check_finds_as_one_by_one(struct maker *m, size_t count, size_t shortest)
+{
+	enum { LITERAL_MAX = 20, TEXTS = 400, BYTES_MAX = 150 };
+	char letters[SIEVE_MAX][LITERAL_MAX], text[BYTES_MAX + LITERAL_MAX];
+	struct span literals[SIEVE_MAX];
+	uint64_t found[SIEVE_WORDS];
+	AUTO(sieve) sieve = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		literals[i] = span_of(letters[i], make_letters(m, letters[i], shortest + any(m, 9)));
+	CHECK_OK(sieve_new(&sieve, literals, count, &err));
+	for (int j = 0; j < TEXTS; j++) {
+		size_t len = make_letters(m, text, any(m, BYTES_MAX));
+		struct span planted = literals[any(m, (unsigned)count)];
+		if (any(m, 2) && len >= planted.len) /* often at an end of the text */
+			memcpy(text + (any(m, 2) ? len - planted.len : any(m, (unsigned)(len - planted.len + 1))),
+				planted.ptr, planted.len);
+		AUTO_MEM char *exact = mem_zeroed(len + 1); /* a byte read behind it is told */
+		memcpy(exact, text, len);
+		sieve_find(sieve, span_of(exact + (len == 0), len), found);
+		for (size_t i = 0; i < count; i++)
+			CHECK((found[i / 64] >> i % 64 & 1) == holds_folded(span_of(text, len), literals[i]));
+	}
+}
+
+/* Few literals are sought in another way than many, and the shorter the literals, the shorter the keys. */
+TEST(a_sieve_finds_what_a_search_for_each_finds)
+{
+	static const size_t counts[] = {1, 2, 8, 9, 16, 30, 70, SIEVE_MAX};
+	struct maker m = {.state = UINT64_C(362436069)};
+
+	for (size_t shortest = 3; shortest < 12; shortest++)
+		for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+			check_finds_as_one_by_one(&m, counts[i], shortest);
+}
+
 /* More than one word of bits. */
 TEST(a_sieve_tells_128_patterns_apart)
 {

@@ -156,6 +156,27 @@ TEST(only_large_texts_are_compressed)
 	CHECK_TEXT(header_of(&response, "Content-Encoding"), "gzip");
 }
 
+static void check_encoding(struct span accepted, const char *encoding)
+{
+	AUTO_DONE(http_response) response;
+	char text[2000];
+
+	memset(text, 'x', sizeof text);
+	response_init(&response);
+	buf_append(&response.body, text, sizeof text);
+	response_compress(&response, accepted);
+	CHECK_TEXT(header_of(&response, "Content-Encoding"), encoding);
+}
+
+TEST(who_takes_zstd_gets_it)
+{
+	check_encoding(SPAN("gzip, deflate, br, zstd"), "zstd");
+	check_encoding(SPAN("ZSTD"), "zstd");
+	check_encoding(SPAN("zstd;q=0, gzip"), "gzip");
+	check_encoding(SPAN("gzip, *"), "gzip");
+	check_encoding(SPAN("*"), "gzip");
+}
+
 TEST(pages_have_their_policy)
 {
 	AUTO_DONE(http_response) response;

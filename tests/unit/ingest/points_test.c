@@ -66,6 +66,26 @@ TEST(points_objects_and_labels)
 		OK, "algo-1/m{a=\"1\",b=\"}{\"}:|-3=-0|=-inf\nalgo-1/m:|9007199254740992=1\n");
 }
 
+TEST(points_numbers_in_any_form)
+{
+	check_points(&ingest_points,
+		SPAN("{\"series\":[{\"metric\":\"a\",\"step\":[0,-0,007,-12345678,123456789012345,1e2],"
+		     "\"value\":[1234567.25,-0,0.1e1,12345678.87654321,0.30000000000000004,2.2250738585072014e-308]},"
+		     "{\"metric\":\"a\",\"step\":[30 , 2.0],"
+		     "\"value\":[123456789012345678901234567890,-17976931348623157e292]}]}"),
+		OK,
+		"algo-1/a:|0=1234567.25|0=-0|7=1|-12345678=12345678.876543211|123456789012345=0.30000000000000004"
+		"|100=2.2250738585072014e-308|30=1.2345678901234568e+29|2=-1.7976931348623157e+308\n");
+	check_points(&ingest_points, SPAN("[{\"metric\":\"a\",\"value\":1.5.5}]"), ERR_INVALID,
+		"line 1, column 27, [0]: expected ',' or '}'");
+	check_points(&ingest_points, SPAN("[{\"metric\":\"a\",\"value\":12345678x}]"), ERR_INVALID,
+		"line 1, column 32, [0]: expected ',' or '}'");
+	check_points(&ingest_points, SPAN("[{\"metric\":\"a\",\"value\":--1}]"), ERR_INVALID,
+		"line 1, column 24, [0].value: expected a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
+	check_points(&ingest_points, SPAN("[{\"metric\":\"a\",\"value\":1,\"ts_ms\":123456789012}]"), ERR_INVALID,
+		"line 1, column 34, [0].ts_ms: '123456789012' is no time in Unix milliseconds between 1990 and 2200");
+}
+
 TEST(points_mistakes_have_a_place)
 {
 	check_points(&ingest_points, SPAN("{\"points\":[{\"metric\":\"m\",\n\"value\":1.}]}"), ERR_INVALID,

@@ -63,6 +63,22 @@ TEST(hosts_that_share_a_stream_are_looked_for_once_a_body)
 	rig_remove(&rig);
 }
 
+TEST(new_hosts_are_noted_without_reading_those_before_each_time)
+{
+	struct rig rig;
+	size_t shared;
+
+	rig_make(&rig, false);
+	send_of_hosts(&rig, 0, 20);
+	send_of_hosts(&rig, 100, 20);
+	atomic_store(&reads, 0);
+	send_of_hosts(&rig, 200, 20);
+	CHECK_INT(atomic_load(&reads), 1);
+	CHECK_INT(count_hosts(&rig, &shared), 63); /* the first of each body came back */
+	rig_close(&rig, true);
+	rig_remove(&rig);
+}
+
 TEST(hosts_beyond_the_most_change_nothing)
 {
 	struct rig rig;

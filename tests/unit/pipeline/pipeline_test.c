@@ -535,3 +535,21 @@ TEST(offsets_are_checked)
 	rig_close(&rig, true);
 	rig_remove(&rig);
 }
+
+TEST(who_can_wait_is_told_so_while_all_others_are_still_taken)
+{
+	struct rig rig;
+
+	rig_prepare(&rig);
+	rig.options.queue_bytes = 4 << 20;
+	rig_open(&rig);
+	CHECK(!pipeline_is_behind(rig.pipeline));
+	atomic_fetch_add(&rig.pipeline->backlog_bytes, (1 << 20) + 1); /* as if extraction had that before it */
+	CHECK(pipeline_is_behind(rig.pipeline));
+	CHECK_INT(send_batch(&rig, one_line("run", "algo-1", "hello", 1700000000000)).accepted, 1);
+	atomic_fetch_sub(&rig.pipeline->backlog_bytes, (1 << 20) + 1);
+	pipeline_drain(rig.pipeline, 60000);
+	CHECK(!pipeline_is_behind(rig.pipeline));
+	rig_close(&rig, true);
+	rig_remove(&rig);
+}

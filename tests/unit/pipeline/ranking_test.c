@@ -48,6 +48,20 @@ TEST(points_come_in_any_order_and_in_any_number)
 	CHECK_INT(many.points, COUNT);
 }
 
+TEST(the_last_are_those_of_the_largest_steps_however_many_came_before)
+{
+	enum { COUNT = 1000 };
+	AUTO_DONE(ranking) ranking = ranking_begin(false, 0, COUNT - 1);
+	AUTO_DONE(ranking) shuffled = ranking_begin(false, 0, COUNT - 1);
+
+	for (int64_t i = 0; i < COUNT; i++) {
+		CHECK_OK(ranking_add(&ranking, i, (double)i, &err));
+		CHECK_OK(ranking_add(&shuffled, i * 7 % COUNT, (double)(i * 7 % COUNT), &err));
+	}
+	CHECK_DOUBLE(ranking_final(&ranking), 989.5); /* steps 980 to 999: the last 1 % are too few */
+	CHECK_DOUBLE(ranking_final(&shuffled), 989.5);
+}
+
 TEST(which_way_is_better)
 {
 	CHECK(!ranking_is_higher_better(0, ROLE_LOSS, SPAN("loss")));

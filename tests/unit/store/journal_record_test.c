@@ -192,3 +192,33 @@ TEST(a_damaged_slice_is_named)
 	CHECK_FAILS(journal_open_slice(&slices[2], zstd, &text, &err), ERR_INVALID, "does not hold 5 whole lines");
 	journal_writer_done(&writer);
 }
+
+/* Of more than 256 KiB the memory itself is handed out, of less a copy. */
+TEST(records_of_any_size_come_back)
+{
+	static char bytes[300 << 10];
+	struct line long_line = {.text = span_of(bytes, sizeof bytes), .ts_ms = NO_TIME};
+	AUTO(zstd) zstd = zstd_new();
+	AUTO(arena) arena = arena_new();
+	struct journal_writer writer = {0};
+	struct journal_slice *slices, slice = {.kind = JOURNAL_LINES, .line_count = 1};
+	size_t count;
+
+	memset(bytes, 'x', sizeof bytes);
+	for (int i = 0; i < 4; i++) {
+		AUTO_DONE(buf) record = BUF_INIT(1 << 20);
+		AUTO_DONE(buf) kept = BUF_INIT(1 << 20);
+		AUTO_DONE(buf) plain = BUF_INIT(1 << 20);
+		long_line.text.len = i % 2 ? sizeof bytes : 1500;
+		size_t body_at = journal_add(&writer, &slice, &long_line);
+		CHECK_OK(journal_pack(&writer, zstd, &kept, &record, &err));
+		CHECK_INT(writer.plain.len, 0);
+		CHECK_OK(journal_unpack(buf_span(&record), zstd, &plain, &slices, &count, arena, &err));
+		CHECK_INT(count, 1);
+		CHECK_SPAN(buf_span(&plain), buf_span(&kept));
+		CHECK_SPAN(slices[0].body, span_of(kept.ptr + body_at, kept.len - body_at));
+		if (i % 2 == 0)
+			CHECK(kept.cap < kept.len + 16); /* no more memory than that */
+	}
+	journal_writer_done(&writer);
+}

@@ -53,7 +53,7 @@ static int64_t slow_steps(struct harness *h)
 	struct node_straggler *rows;
 	size_t count;
 
-	CHECK_OK(store_read_node_stragglers(store_tx_reader(h->tx), h->arena, 0, 10, &rows, &count, &err));
+	CHECK_OK(store_read_node_stragglers(store_tx_reader(h->tx), h->arena, SPAN(""), 0, 10, &rows, &count, &err));
 	CHECK_INT(count, 1);
 	return rows[0].last_step - rows[0].first_step;
 }
@@ -122,10 +122,12 @@ TEST(machines_are_found_over_all_jobs)
 	CHECK(count == 2 && streams[0].last_ms == 90 && span_equal(streams[0].job, SPAN("a")));
 	CHECK_OK(store_read_node_figures(h.reader, h.arena, SPAN("N10"), 10, &figures, &count, &err));
 	CHECK(count == 1 && figures[0].mean == 60 && figures[0].points == 8); /* of system/N10 alone */
-	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, 0, 10, &stragglers, &count, &err));
+	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, SPAN(""), 0, 10, &stragglers, &count, &err));
 	CHECK(count == 1 && span_equal(stragglers[0].host, SPAN("n2")) &&
 		stragglers[0].last_step - stragglers[0].first_step == 20);
-	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, 101, 10, &stragglers, &count, &err));
+	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, SPAN("n2"), 0, 10, &stragglers, &count, &err));
+	CHECK(count == 1 && stragglers[0].last_step - stragglers[0].first_step == 20);
+	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, SPAN(""), 101, 10, &stragglers, &count, &err));
 	CHECK_INT(count, 0);
 	struct node_break *breaks;
 	CHECK_OK(store_read_breaks(h.reader, h.arena, a, &breaks, &count, &err));

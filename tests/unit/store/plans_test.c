@@ -242,7 +242,8 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_hosts(on, arena, SPAN(""), SPAN(""), 0, 1, (struct span **)&rows, &count, &err));
 	CHECK_OK(store_read_node_streams(on, arena, SPAN("h"), 1, (struct node_stream **)&rows, &count, &err));
 	CHECK_OK(store_read_node_figures(on, arena, SPAN("h"), 1, (struct node_figure **)&rows, &count, &err));
-	CHECK_OK(store_read_node_stragglers(on, arena, 1, 1, (struct node_straggler **)&rows, &count, &err));
+	CHECK_OK(store_read_node_stragglers(on, arena, SPAN(""), 1, 1, (struct node_straggler **)&rows, &count, &err));
+	CHECK_OK(store_read_node_stragglers(on, arena, SPAN("h"), 1, 1, (struct node_straggler **)&rows, &count, &err));
 	CHECK_OK(store_read_breaks(on, arena, 1, (struct node_break **)&rows, &count, &err));
 	CHECK_OK(store_read_pools_left(on, arena, 1, 2, 3, (struct pool_job_row **)&rows, &count, &err));
 	CHECK_OK(store_read_pool_jobs(

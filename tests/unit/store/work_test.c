@@ -1,7 +1,13 @@
 /* What a question costs the database must not grow with what else is stored: counted in steps of SQLite's machine, not in time. */
 #include "harness.h"
+#include "model/incident.h"
+#include "store/alerts.h"
+#include "store/faults.h"
 #include "store/goodput.h"
 #include "store/job_facts.h"
+#include "store/nodes.h"
+#include "store/sessions.h"
+#include "store/stream_hosts.h"
 
 enum { FEW = 20, MANY = 2000, STREAMS_FEW = 10, STREAMS_MANY = 400, SLACK_STEPS = 20 };
 #define DAY_MS INT64_C(86400000)
@@ -33,15 +39,25 @@ static void put_metrics(struct harness *h, int64_t job_id, size_t count)
 	CHECK_OK(store_put_summaries(h->tx, job_id, &(struct job_counts){.streams = 1}, rows, count, &err));
 }
 
-static void put_streams(struct harness *h, int64_t job_id, size_t count)
+/* last_ms: of its lines; 0: it has none */
+static void put_streams_until(struct harness *h, int64_t job_id, size_t count, int64_t last_ms)
 {
 	for (size_t i = 0; i < count; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "algo-%zu", i);
-		struct stream_row row = {
-			.job_id = job_id, .name = span_from(name), .host = SPAN(""), .state = SPAN("state")};
+		struct stream_row row = {.job_id = job_id,
+			.name = span_from(name),
+			.host = SPAN(""),
+			.first_ms = last_ms,
+			.last_ms = last_ms,
+			.state = SPAN("state")};
 		CHECK_OK(store_put_stream(h->tx, &row, &err));
 	}
+}
+
+static void put_streams(struct harness *h, int64_t job_id, size_t count)
+{
+	put_streams_until(h, job_id, count, 0);
 }
 
 static int64_t put_job(struct harness *h, const char *name, size_t metrics, size_t streams)
@@ -165,4 +181,180 @@ TEST(one_metric_or_stream_costs_the_same_beside_many_others)
 	CHECK(ask_main_metric(&h, many) <= ask_main_metric(&h, few) + SLACK_STEPS);
 	CHECK(ask_last_stream(&h, many, STREAMS_MANY) <= ask_last_stream(&h, few, STREAMS_FEW) + SLACK_STEPS);
 	harness_done(&h);
+}
+
+/* ---- faults of a machine that sent many streams ---- */
+
+static void says_nothing(void *context, int64_t job_id, uint32_t stream_id, int64_t *first_ms, int64_t *last_ms)
+{
+	(void)context, (void)job_id, (void)stream_id;
+	*first_ms = *last_ms = 0;
+}
+
+/* Each begins later than the one before. */
+static void put_stays(struct harness *h, int64_t job_id, size_t streams, int64_t since_ms)
+{
+	for (size_t i = 0; i < streams; i++) {
+		const struct stream_host_row stay = {.job_id = job_id,
+			.stream_id = (uint32_t)(i + 1),
+			.since_ms = since_ms + (int64_t)i,
+			.host = SPAN("gpu")};
+		CHECK_OK(store_put_stream_host(h->tx, &stay, &err));
+	}
+}
+
+static void put_faults(struct harness *h, int64_t job_id, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct node_fault_row fault = {.host = SPAN("gpu"),
+			.ts_ms = (int64_t)i + 1,
+			.job_id = job_id,
+			.stream_id = 1,
+			.line = i,
+			.signature = SPAN("xid_79"),
+			.last_ms = (int64_t)i + 1,
+			.text = SPAN("")};
+		CHECK_OK(store_put_node_fault(h->tx, &fault, &err));
+	}
+}
+
+static int ask_faults_elsewhere(size_t streams, size_t faults)
+{
+	const struct stream_ends ends = {says_nothing, NULL, 1};
+	struct harness h = harness_new();
+	struct said_hit *hits;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t trains = harness_job(&h, "trains"), tells = harness_job(&h, "tells");
+	put_streams(&h, trains, streams);
+	put_stays(&h, trains, streams, -(int64_t)streams);
+	put_faults(&h, tells, faults);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_told_elsewhere(
+		h.reader, h.arena, &ends, trains, INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
+	CHECK_INT(count, faults);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(faults_of_a_machine_are_read_once_however_many_streams_it_sent)
+{
+	int least = ask_faults_elsewhere(STREAMS_FEW, FEW);
+	int more_streams = ask_faults_elsewhere(STREAMS_MANY, FEW),
+	    more_faults = ask_faults_elsewhere(STREAMS_FEW, MANY);
+
+	CHECK(ask_faults_elsewhere(STREAMS_MANY, MANY) <= more_streams + more_faults - least + SLACK_STEPS);
+}
+
+/* Streams of a job that are silent at 100, and streams of another one that their machine began at 200 and later. */
+static int ask_who_left(size_t streams, size_t begun)
+{
+	const struct stream_ends ends = {says_nothing, NULL, 1000};
+	struct harness h = harness_new();
+	struct said_hit *hits;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t trains = harness_job(&h, "trains"), next = harness_job(&h, "next"), tells = harness_job(&h, "tells");
+	put_streams_until(&h, trains, streams, 100);
+	put_stays(&h, trains, streams, -(int64_t)streams);
+	put_streams_until(&h, next, begun, 300);
+	put_stays(&h, next, begun, 200);
+	put_faults(&h, tells, MANY);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_told_elsewhere(
+		h.reader, h.arena, &ends, trains, INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
+	CHECK_INT(count, 199);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(where_a_machine_went_is_read_once_however_many_streams_it_left)
+{
+	int least = ask_who_left(STREAMS_FEW, STREAMS_FEW);
+	int more_left = ask_who_left(STREAMS_MANY, STREAMS_FEW), more_begun = ask_who_left(STREAMS_FEW, STREAMS_MANY);
+
+	CHECK(ask_who_left(STREAMS_MANY, STREAMS_MANY) <= more_left + more_begun - least + SLACK_STEPS);
+	CHECK(ask_who_left(FEW, 2 * MANY) <= ask_who_left(FEW, MANY) + SLACK_STEPS);
+}
+
+/* ---- processes that are at work ---- */
+
+static int ask_ended(size_t streams)
+{
+	struct harness h = harness_new();
+	struct held_row *held;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	put_streams(&h, job, streams);
+	for (size_t i = 0; i < streams; i++)
+		CHECK_OK(store_put_session(h.tx, job, (uint32_t)(i + 1), 1000, &err));
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_held_if_any_ended(h.reader, h.arena, job, &held, &count, &err));
+	CHECK_INT(count, 0);
+	int steps = take_steps(h.reader);
+	harness_begin(&h);
+	CHECK_OK(store_put_exit(
+		h.tx, &(struct exit_row){.job_id = job, .stream_id = 1, .code = 1, .reason = SPAN("")}, &err));
+	harness_commit(&h);
+	CHECK_OK(store_read_held_if_any_ended(h.reader, h.arena, job, &held, &count, &err));
+	CHECK_INT(count, streams);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(how_processes_ended_costs_the_same_whatever_many_are_at_work)
+{
+	CHECK(ask_ended(STREAMS_MANY) <= ask_ended(STREAMS_FEW) + SLACK_STEPS);
+}
+
+/* ---- the slow steps of a machine ---- */
+
+static void put_straggler(struct harness *h, size_t n)
+{
+	char name[32];
+	snprintf(name, sizeof name, "n-%zu", n);
+	int64_t job = harness_job(h, name);
+	uint32_t stream = harness_stream(h, job, "algo-1");
+	const struct stream_host_row stay = {.job_id = job, .stream_id = stream, .host = span_from(name)};
+	struct incident_row incident = {.job_id = job,
+		.stream_id = stream,
+		.series_id = harness_series(h, job, stream, "step_time"),
+		.metric = SPAN("step_time"),
+		.incident = {.kind = INCIDENT_STRAGGLER, .first_step = 1, .last_step = 3, .opened_ms = 100}};
+	struct incident_news news;
+
+	CHECK_OK(store_put_stream_host(h->tx, &stay, &err));
+	CHECK_OK(store_put_incident(h->tx, &incident, &news, &err));
+}
+
+static int ask_stragglers_of_one(size_t hosts)
+{
+	struct harness h = harness_new();
+	struct node_straggler *rows;
+	size_t count;
+
+	harness_begin(&h);
+	for (size_t i = 0; i < hosts; i++)
+		put_straggler(&h, i);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_node_stragglers(h.reader, h.arena, SPAN("n-3"), 0, MANY, &rows, &count, &err));
+	CHECK_INT(count, 1);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(the_slow_steps_of_a_machine_cost_the_same_beside_those_of_many)
+{
+	CHECK(ask_stragglers_of_one(STREAMS_MANY) <= ask_stragglers_of_one(STREAMS_FEW) + SLACK_STEPS);
 }

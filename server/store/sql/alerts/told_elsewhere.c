@@ -3,114 +3,26 @@
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/faults.h"
+#include "store/sql/alerts/stays.h"
 
-enum { TURNS_READ = 1000 }; /* of a machine, since it was silent */
+#include <stdlib.h>
 
-/* ---- who sends what, and when ---- */
-
-/* A machine, and a stream that it began to send. */
-struct turn {
-	int64_t job_id;
-	uint32_t stream_id;
-	int64_t from_ms, since_ms; /* as stream_hosts has them */
-	int64_t first_ms, last_ms; /* of the stream's sealed lines; 0: none are */
-	struct span host;
-};
-#define TURN "h.job_id, h.stream_id, h.from_ms, h.since_ms, s.first_ms, s.last_ms, h.host"
-
-static struct turn read_turn(struct statement *s, struct arena *arena)
-{
-	struct turn turn = {.job_id = column_i64(s)};
-
-	turn.stream_id = column_u32(s);
-	turn.from_ms = column_i64(s);
-	turn.since_ms = column_i64(s);
-	turn.first_ms = column_i64(s);
-	turn.last_ms = column_i64(s);
-	turn.host = column_span(s, arena);
-	return turn;
-}
-
-/* With what memory has: what is sealed alone is stored. */
-static void ask_memory(const struct stream_ends *ends, struct turn *turn)
-{
-	int64_t first_ms, last_ms;
-
-	ends->read(ends->context, turn->job_id, turn->stream_id, &first_ms, &last_ms);
-	turn->first_ms = turn->first_ms ? turn->first_ms : first_ms;
-	turn->last_ms = last_ms > turn->last_ms ? last_ms : turn->last_ms;
-}
-
-/* With its first line; who opened a session is there before that. */
-static int64_t begin_ms(const struct turn *turn)
-{
-	if (turn->from_ms)
-		return turn->from_ms;
-	return turn->first_ms && turn->first_ms < turn->since_ms ? turn->first_ms : turn->since_ms;
-}
-
-/* Behind its last line it began to send to another job. */
-static enum status has_left(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
-	const struct turn *turn, int64_t at_ms, bool *out, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	bool has_row;
-
-	*out = false;
-	TRY(statement_open(&s, reader,
-		"SELECT " TURN
-		" FROM stream_hosts AS h JOIN streams AS s ON s.job_id = h.job_id AND s.stream_id = h.stream_id"
-		" WHERE h.host = ?1 AND h.since_ms > ?2 AND h.job_id <> ?3 ORDER BY h.since_ms LIMIT ?4",
-		err));
-	bind_text(&s, turn->host);
-	bind_numbers(&s, turn->last_ms, turn->job_id, TURNS_READ);
-	TRY(statement_step(&s, &has_row, err));
-	while (has_row && !*out) {
-		struct turn other = read_turn(&s, arena);
-		ask_memory(ends, &other);
-		*out = begin_ms(&other) > turn->last_ms && begin_ms(&other) <= at_ms;
-		TRY(statement_step(&s, &has_row, err));
-	}
-	return statement_check(&s, err);
-}
-
-/* Did it send the stream at some time of a fault? Who opened a session and printed nothing yet is there, too. */
-static enum status is_sent(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
-	struct turn *turn, int64_t first_ms, int64_t last_ms, bool *out, struct error *err)
-{
-	bool is_gone;
-
-	if (!turn->first_ms || first_ms > turn->last_ms)
-		ask_memory(ends, turn);
-	*out = last_ms >= begin_ms(turn) && (!turn->last_ms || first_ms <= turn->last_ms + ends->silent_ms);
-	if (!*out || !turn->last_ms || first_ms <= turn->last_ms)
-		return OK;
-	TRY(has_left(reader, arena, ends, turn, first_ms, &is_gone, err));
-	*out = !is_gone;
-	return OK;
-}
-
-#define IS_TAKEN_OVER_BY(at)                                                                                           \
-	"EXISTS (SELECT 1 FROM stream_hosts AS n WHERE n.job_id = h.job_id AND n.stream_id = h.stream_id"              \
-	" AND n.number = h.number + 1 AND n.from_ms > 0 AND n.from_ms <= " at ")"
-
-/* ---- faults ---- */
+/* ---- whose faults ---- */
 
 /* Whose words count for job j: its team's, and the fleet's own, of no team; not a deleted job's. A narrow reader sees no others. */
 #define COUNTS "EXISTS (SELECT 1 FROM jobs AS t WHERE t.job_id = f.job_id AND t.team IN ('', j.team))"
 #define COUNTS_NARROW "NOT EXISTS (SELECT 1 FROM trashed_jobs AS t WHERE t.job_id = f.job_id)"
 
-/* f tells of h's machine, before another one sent its stream, and is of another job. ?1: how long it may be silent. */
-#define IS_ELSEWHERE                                                                                                   \
-	" AND f.host = h.host AND f.job_id <> h.job_id AND f.cleared = '' AND f.last_ms >= h.from_ms"                  \
-	" AND (h.until_ms = 0 OR f.ts_ms <= h.until_ms + ?1) AND NOT " IS_TAKEN_OVER_BY(                               \
-		"f.ts_ms") " AND s.job_id = h.job_id AND s.stream_id = h.stream_id AND j.job_id = h.job_id AND "
+/* ---- of machines of jobs that broke off ---- */
 
+/* Much of what stay_is_sent would deny is not read. ?1: how long a machine may be silent. */
 #define BREAK_FAULTS(counts, of_host)                                                                                  \
-	"SELECT " TURN ", f.ts_ms, f.last_ms, f.signature FROM node_faults AS f"                                       \
+	"SELECT " STAY_COLUMNS ", f.ts_ms, f.last_ms, f.signature FROM node_faults AS f"                               \
 	" CROSS JOIN stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j"                                   \
-	" WHERE f.ts_ms >= ?2" IS_ELSEWHERE counts " AND EXISTS (SELECT 1 FROM goodput_breaks AS b WHERE b.job_id ="   \
-	" h.job_id AND f.last_ms >= b.from_ms - ?3 AND (b.to_ms = 0 OR f.ts_ms <= b.to_ms))" of_host                   \
+	" WHERE f.ts_ms >= ?2 AND f.cleared = '' AND h.host = f.host AND h.job_id <> f.job_id"                         \
+	" AND f.last_ms >= h.from_ms AND (h.until_ms = 0 OR f.ts_ms <= h.until_ms + ?1)" STAY_STREAM                   \
+	" AND j.job_id = h.job_id AND " counts " AND EXISTS (SELECT 1 FROM goodput_breaks AS b"                        \
+	" WHERE b.job_id = h.job_id AND f.last_ms >= b.from_ms - ?3 AND (b.to_ms = 0 OR f.ts_ms <= b.to_ms))" of_host  \
 	" ORDER BY f.ts_ms DESC"
 #define OF_HOST " AND f.host = ?4"
 
@@ -126,6 +38,7 @@ enum status store_read_break_faults(struct store_reader *reader, struct arena *a
 	struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	struct presence presence = {.reader = reader, .arena = arena, .ends = ends};
 	size_t cap = 0;
 	bool has_row, is_there;
 
@@ -139,10 +52,10 @@ enum status store_read_break_faults(struct store_reader *reader, struct arena *a
 		TRY(statement_step(&s, &has_row, err));
 		if (!has_row)
 			break;
-		struct turn turn = read_turn(&s, arena);
-		struct break_fault fault = {.host = turn.host, .job_id = turn.job_id, .ts_ms = column_i64(&s)};
+		struct stay stay = stay_read(&s, arena);
+		struct break_fault fault = {.host = stay.host, .job_id = stay.job_id, .ts_ms = column_i64(&s)};
 		fault.last_ms = column_i64(&s);
-		TRY(is_sent(reader, arena, ends, &turn, fault.ts_ms, fault.last_ms, &is_there, err));
+		TRY(stay_is_sent(&presence, &stay, fault.ts_ms, fault.last_ms, &is_there, err));
 		if (!is_there)
 			continue;
 		fault.signature = column_span(&s, arena);
@@ -154,71 +67,154 @@ enum status store_read_break_faults(struct store_reader *reader, struct arena *a
 	return statement_check(&s, err);
 }
 
-/* Several streams may say that the machine was there. */
-static bool is_same_fault(const struct signature_hit_row *a, const struct signature_hit_row *b)
+/* ---- of machines of one job ---- */
+
+/* By host. */
+static enum status read_stays(struct store_reader *reader, struct arena *arena, int64_t job_id, struct stay **out,
+	size_t *count, struct error *err)
 {
-	return a->first_ms == b->first_ms && a->stream_id == b->stream_id && a->first_line == b->first_line &&
-	       span_equal(a->host, b->host);
+	AUTO_DONE(statement) s = {0};
+	size_t cap = 0;
+	bool has_row;
+
+	*out = NULL;
+	*count = 0;
+	TRY(statement_open(&s, reader,
+		"SELECT " STAY_COLUMNS
+		" FROM stream_hosts AS h CROSS JOIN streams AS s WHERE h.job_id = ?1 AND h.host <> ''" STAY_STREAM
+		" ORDER BY h.host",
+		err));
+	bind_i64(&s, job_id);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
+		if (!*out)
+			return error_no_memory(err);
+		(*out)[(*count)++] = stay_read(&s, arena);
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return statement_check(&s, err);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct said_hit *x = a, *y = b;
+
+	if (x->row.first_ms != y->row.first_ms)
+		return x->row.first_ms < y->row.first_ms ? -1 : 1;
+	if (x->told_by_job != y->told_by_job)
+		return x->told_by_job < y->told_by_job ? -1 : 1;
+	if (x->row.stream_id != y->row.stream_id)
+		return x->row.stream_id < y->row.stream_id ? -1 : 1;
+	if (x->row.first_line != y->row.first_line)
+		return x->row.first_line < y->row.first_line ? -1 : 1;
+	return span_compare(x->row.host, y->row.host);
+}
+
+struct telling {
+	struct presence presence;
+	int64_t job_id, from_ms, to_ms;
+	size_t limit;
+	struct said_hit *hits;
+	size_t count, cap;
+};
+
+/* The first ones alone: what comes behind them is looked at no more. */
+static void keep_first(struct telling *t)
+{
+	if (t->count)
+		qsort(t->hits, t->count, sizeof *t->hits, by_time);
+	if (t->count < t->limit)
+		return;
+	t->count = t->limit;
+	t->to_ms = t->hits[t->count - 1].row.first_ms;
 }
 
 #define TELLER(column) "coalesce((SELECT t." column " FROM jobs AS t WHERE t.job_id = f.job_id), '')"
-#define TOLD_ELSEWHERE(counts)                                                                                             \
-	"SELECT " TURN ", f.ts_ms, f.last_ms, f.job_id, f.stream_id, f.line, f.count,"                                     \
-	" CASE WHEN " TELLER("team") " = j.team THEN 0 ELSE 1 END, f.signature, f.text, " TELLER(                          \
-		"name") " FROM stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j CROSS JOIN node_faults AS f" \
-			" WHERE h.job_id = ?2 AND h.host <> '' AND f.ts_ms <= ?4 AND f.last_ms >= ?3" IS_ELSEWHERE         \
-				counts " ORDER BY f.ts_ms, f.job_id, f.stream_id, f.line, f.host"
+#define FAULTS_OF_HOST(counts)                                                                                         \
+	"SELECT f.ts_ms, f.last_ms, f.job_id, f.stream_id, f.line, f.count,"                                           \
+	" CASE WHEN " TELLER("team") " = j.team THEN 0 ELSE 1 END, f.signature, f.text, " TELLER(                      \
+		"name") " FROM node_faults AS f CROSS JOIN jobs AS j"                                                  \
+			" WHERE f.host = ?4 AND f.ts_ms <= ?3 AND f.last_ms >= ?2 AND f.job_id <> ?1"                  \
+			" AND f.cleared = '' AND j.job_id = ?1 AND " counts                                            \
+			" ORDER BY f.ts_ms, f.job_id, f.stream_id, f.line"
 
-static void read_told(struct statement *s, struct arena *arena, struct said_hit *out)
+static enum status add_told(struct telling *t, struct statement *s, struct said_hit hit, struct error *err)
 {
-	out->row.count = column_u64(s);
-	out->is_of_no_team = column_bool(s);
-	out->row.signature = column_span(s, arena);
-	out->row.text = column_span(s, arena);
-	out->told_by = column_span(s, arena);
-	out->row.last_line = out->row.first_line;
+	struct arena *arena = t->presence.arena;
+
+	hit.told_by_job = column_i64(s);
+	hit.row.stream_id = column_u32(s);
+	hit.row.first_line = hit.row.last_line = column_u64(s);
+	hit.row.count = column_u64(s);
+	hit.is_of_no_team = column_bool(s);
+	hit.row.signature = column_span(s, arena);
+	hit.row.text = column_span(s, arena);
+	hit.told_by = column_span(s, arena);
+	TRY(statement_check(s, err));
+	t->hits = rows_grow(arena, t->hits, t->count, &t->cap, sizeof *t->hits);
+	if (!t->hits)
+		return error_no_memory(err);
+	t->hits[t->count++] = hit;
+	if (t->count == 2 * t->limit)
+		keep_first(t);
+	return OK;
 }
 
+static enum status add_host(struct telling *t, struct stay *stays, size_t count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct store_reader *reader = t->presence.reader;
+	bool has_row, has_ends = false;
+
+	TRY(statement_open(
+		&s, reader, reader->is_narrow ? FAULTS_OF_HOST(COUNTS_NARROW) : FAULTS_OF_HOST(COUNTS), err));
+	bind_numbers(&s, t->job_id, t->from_ms, t->to_ms);
+	bind_text(&s, stays->host);
+	for (size_t taken = 0; taken < t->limit;) {
+		TRY(statement_step(&s, &has_row, err));
+		if (!has_row)
+			break;
+		if (!has_ends)
+			TRY(stays_end(&t->presence, stays, count, err));
+		has_ends = true;
+		struct said_hit hit = {.row = {.job_id = t->job_id, .host = stays->host}, .stream = SPAN("")};
+		hit.row.first_ms = column_i64(&s);
+		hit.row.last_ms = column_i64(&s);
+		if (!stays_were_there(stays, count, hit.row.first_ms, hit.row.last_ms))
+			continue;
+		taken++;
+		TRY(add_told(t, &s, hit, err));
+	}
+	return OK;
+}
+
+/* Each fault of each host is looked at once, by the times at which that sent any of the job's streams, however many these are. */
 enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
 	int64_t job_id, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out, size_t *count,
 	struct error *err)
 {
-	AUTO_DONE(statement) s = {0};
-	int64_t told_by = 0, before = 0;
-	size_t cap = 0;
-	bool has_row, is_there;
+	struct telling t = {.presence = {.reader = reader, .arena = arena, .ends = ends},
+		.job_id = job_id,
+		.from_ms = from_ms,
+		.to_ms = to_ms,
+		.limit = limit};
+	struct stay *stays;
+	size_t stay_count, of_host;
 
-	*out = NULL;
-	*count = 0;
-	TRY(statement_open(
-		&s, reader, reader->is_narrow ? TOLD_ELSEWHERE(COUNTS_NARROW) : TOLD_ELSEWHERE(COUNTS), err));
-	bind_numbers(&s, ends->silent_ms, job_id, from_ms, to_ms);
-	while (*count < limit) {
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
-			break;
-		struct turn turn = read_turn(&s, arena);
-		struct said_hit hit = {.row = {.job_id = job_id, .host = turn.host}, .stream = SPAN("")};
-		hit.row.first_ms = column_i64(&s);
-		hit.row.last_ms = column_i64(&s);
-		told_by = column_i64(&s);
-		hit.row.stream_id = column_u32(&s);
-		hit.row.first_line = column_u64(&s);
-		const struct said_hit *last = *count ? &(*out)[*count - 1] : NULL;
-		if (last && told_by == before && is_same_fault(&last->row, &hit.row))
-			continue;
-		TRY(is_sent(reader, arena, ends, &turn, hit.row.first_ms, hit.row.last_ms, &is_there, err));
-		if (!is_there)
-			continue;
-		before = told_by;
-		read_told(&s, arena, &hit);
-		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
-		if (!*out)
-			return error_no_memory(err);
-		(*out)[(*count)++] = hit;
+	TRY(read_stays(reader, arena, job_id, &stays, &stay_count, err));
+	for (size_t i = 0; i < stay_count; i += of_host) {
+		for (of_host = 1; i + of_host < stay_count && span_equal(stays[i + of_host].host, stays[i].host);)
+			of_host++;
+		TRY(add_host(&t, &stays[i], of_host, err));
 	}
-	return statement_check(&s, err);
+	keep_first(&t);
+	*out = t.hits;
+	*count = t.count;
+	return OK;
 }
+
+/* ---- jobs ---- */
 
 enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t stream,
 	uint64_t line, int64_t after_ms, size_t limit, int64_t **job_ids, size_t *count, struct error *err)
@@ -238,8 +234,6 @@ enum status store_read_failed_by(struct store_reader *reader, struct arena *aren
 	return rows_read(&s, arena, ROWS(ids, int64_t), job_ids, count, err);
 }
 
-/* ---- jobs ---- */
-
 static bool is_in(const int64_t *jobs, size_t count, int64_t job_id)
 {
 	for (size_t i = 0; i < count; i++)
@@ -249,37 +243,36 @@ static bool is_in(const int64_t *jobs, size_t count, int64_t job_id)
 }
 
 /* A job's streams may be thousands, those of one host of it are few. */
-#define JOBS_ON_HOST                                                                                                   \
-	"SELECT " TURN " FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id"                                 \
-	" JOIN streams AS s ON s.job_id = h.job_id AND s.stream_id = h.stream_id"                                      \
-	" WHERE h.host = ?1 AND h.is_shared = 0 AND ?2 IN ('', j.team)"                                                \
-	" AND (h.until_ms = 0 OR h.until_ms >= ?3) AND NOT " IS_TAKEN_OVER_BY(                                         \
-		"?3") " AND j.created_ms <= ?3 AND (j.ended_ms = 0 OR j.ended_ms >= ?3)"                               \
-		      " AND NOT EXISTS (SELECT 1 FROM job_counts AS c WHERE c.job_id = h.job_id AND c.work_to_ms > 0"  \
-		      " AND c.work_to_ms < ?4) ORDER BY h.since_ms DESC"
-
 enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
 	struct span host, struct span team, int64_t at_ms, size_t limit, int64_t **out, size_t *count,
 	struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	struct presence presence = {.reader = reader, .arena = arena, .ends = ends};
 	int64_t *jobs = arena_alloc(arena, limit * sizeof *jobs);
 	bool has_row, is_there;
 	size_t used = 0;
 
 	if (!jobs)
 		return error_no_memory(err);
-	TRY(statement_open(&s, reader, JOBS_ON_HOST, err));
+	TRY(statement_open(&s, reader,
+		"SELECT " STAY_COLUMNS " FROM stream_hosts AS h JOIN jobs AS j ON j.job_id = h.job_id"
+		" JOIN streams AS s ON s.job_id = h.job_id AND s.stream_id = h.stream_id"
+		" WHERE h.host = ?1 AND h.is_shared = 0 AND ?2 IN ('', j.team)"
+		" AND (h.until_ms = 0 OR h.until_ms >= ?3) AND j.created_ms <= ?3 AND (j.ended_ms = 0 OR j.ended_ms >= ?3)"
+		" AND NOT EXISTS (SELECT 1 FROM job_counts AS c WHERE c.job_id = h.job_id AND c.work_to_ms > 0 AND c.work_to_ms < ?4)"
+		" ORDER BY h.since_ms DESC",
+		err));
 	bind_text(&s, host);
 	bind_text(&s, team);
 	bind_numbers(&s, at_ms, at_ms - ends->silent_ms);
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row && used < limit) {
-		struct turn turn = read_turn(&s, arena);
-		if (!is_in(jobs, used, turn.job_id)) {
-			TRY(is_sent(reader, arena, ends, &turn, at_ms, at_ms, &is_there, err));
+		struct stay stay = stay_read(&s, arena);
+		if (!is_in(jobs, used, stay.job_id)) {
+			TRY(stay_is_sent(&presence, &stay, at_ms, at_ms, &is_there, err));
 			if (is_there)
-				jobs[used++] = turn.job_id;
+				jobs[used++] = stay.job_id;
 		}
 		TRY(statement_step(&s, &has_row, err));
 	}

@@ -35,6 +35,9 @@ enum status store_keep_status_message(
 	AUTO_DONE(statement) s = {0};
 	size_t changed;
 
+	*is_new = false;
+	if (!row->message.len)
+		return OK;
 	TRY(statement_open(&s, store_tx_reader(tx),
 		"INSERT INTO status_messages (job_id, at_ms, status, message) VALUES (?1, ?2, ?3, ?4)"
 		" ON CONFLICT (job_id, at_ms, status) DO UPDATE SET message = excluded.message WHERE status_messages.message <> excluded.message",
@@ -54,7 +57,8 @@ enum status store_read_status_messages(struct store_reader *reader, struct arena
 		FIELD(struct status_message, status), FIELD(struct status_message, message)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT at_ms, status, message FROM status_messages WHERE job_id = ? ORDER BY at_ms LIMIT ?", err));
+		"SELECT at_ms, status, message FROM status_messages WHERE job_id = ? ORDER BY at_ms, status LIMIT ?",
+		err));
 	bind_i64(&s, job_id);
 	bind_i64(&s, MESSAGES_MAX);
 	return rows_read(&s, arena, ROWS(fields, struct status_message), out, count, err);

@@ -199,3 +199,14 @@ enum status store_read_held(struct store_reader *reader, struct arena *arena, in
 	bind_i64(&s, job_id);
 	return rows_read(&s, arena, ROWS(fields, struct held_row), out, count, err);
 }
+
+enum status store_read_held_if_any_ended(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct held_row **out, size_t *count, struct error *err)
+{
+	bool has_any = false;
+
+	*out = NULL;
+	*count = 0;
+	TRY(read_number(reader, "SELECT 1 FROM exits WHERE job_id = ? LIMIT 1", NUMBERS(job_id), &has_any, err));
+	return has_any ? store_read_held(reader, arena, job_id, out, count, err) : OK;
+}

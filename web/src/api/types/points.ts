@@ -37,6 +37,8 @@ export interface PointsReply {
   columns: PointColumns;
   total_points: number;
   bucket_width: number;
+  /** Of the values; "": nobody says. */
+  unit?: string;
   seq?: string;
   attempts?: { attempt: number; first_step: number }[];
   /** With x=tokens and x=flops: what had been done at these steps, and what says so. */

@@ -22,6 +22,8 @@ export interface Buckets {
   /** Width of a bucket on the x axis; at most 1 point a bucket below 1. */
   width: number;
   total: number;
+  /** Of the values, as the reply says it. */
+  unit?: string;
 }
 
 export interface NewPoint {
@@ -60,7 +62,19 @@ export function bucketsFromReply(reply: PointsReply): Buckets {
     nonFinite: nonFiniteOf(columns),
     width: reply.bucket_width,
     total: reply.total_points,
+    unit: reply.unit ?? "",
   };
+}
+
+const MICROSECONDS: Readonly<Record<string, number>> = { s: 1e6, ms: 1e3, us: 1 };
+
+/** The same in another unit of time, as trainers print step times in s and in ms; of units that are none of it as they are. */
+export function inUnit(buckets: Buckets, unit: string | undefined): Buckets {
+  const from = MICROSECONDS[buckets.unit ?? ""];
+  const to = MICROSECONDS[unit ?? ""];
+  if (from === undefined || to === undefined || from === to) return buckets;
+  const convert = (column: readonly (number | null)[]): (number | null)[] => column.map((value) => (value === null ? null : (value * from) / to));
+  return { ...buckets, min: convert(buckets.min), max: convert(buckets.max), mean: convert(buckets.mean), last: convert(buckets.last), unit: unit ?? "" };
 }
 
 function nonFiniteOf(columns: PointColumns): number[] {

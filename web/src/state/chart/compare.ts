@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import { asProblem, isAbort, type Problem } from "../../api/client";
 import type { JobRow } from "../../api/types";
 import { Batch } from "../../lib/flow/batch";
-import type { Buckets } from "../../lib/chart/buckets";
+import { inUnit, type Buckets } from "../../lib/chart/buckets";
 import { STEPS, type XMap } from "../../lib/chart/xmap";
 import { joinNames, metricFor, MOST_COMPARED, type Comparison } from "../../lib/jobs/compare";
 import { isWork, quoteText, type Axis } from "../../lib/url/url";
@@ -182,6 +182,8 @@ export class CompareStore extends Store {
   }
 
   private show(): void {
-    this.curves.value = this.charts.filter((chart) => chart.isShown).map(({ job, metric, store }) => ({ job, metric, buckets: store.buckets, map: store.map ?? STEPS }));
+    const shown = this.charts.filter((chart) => chart.isShown);
+    const unit = shown[0]?.store.buckets.unit;
+    this.curves.value = shown.map(({ job, metric, store }) => ({ job, metric, buckets: inUnit(store.buckets, unit), map: store.map ?? STEPS }));
   }
 }
