@@ -75,6 +75,8 @@ SAID = [
     ("tr-12", f"(RayTrainWorker pid=2244, ip=10.1.2.4) {ECC}", None),
     ("tr-13", f"(RayTrainWorker pid=2244) {ECC}", "tr-13"),
     ("admin-1", f'changed: [known-2] => {{"cmd": "dmesg", "stdout": "{XID}"}}', "known-2"),
+    ("admin-1", f'ok: [re-9] => {{"cmd": "dmesg", "stdout": "{XID}"}}', None),
+    ("admin-1", f"2026-11-30 01:10:00,123 WARNING watch: known-2 kernel: {XID}", "known-2"),
     ("admin-1", f'msg="{XID}" host=known-2', "known-2"),
     ("admin-1", f"[known-2] out: {XID}", "known-2"),
     ("admin-1", f"2026-11-30 01:10:00,123 ERROR [known-2] {ECC}", "known-2"),

@@ -144,7 +144,8 @@ static enum naming name_at(struct span front, size_t at, struct span name, bool 
 	if (!may_be || memchr("/=@", before, 3) || char_at(behind, 0) == '/' || !kernel_line_names(name) ||
 		!machine_name_is_like(name, &has_number) || !has_number)
 		return NAMING_NONE;
-	if (char_at(behind, 0) == ' ' && (before != ' ' || !begins_line(front, at)))
+	bool is_kernels = span_starts_with(behind, SPAN(" kernel: "));
+	if (char_at(behind, 0) == ' ' && !is_kernels && (before != ' ' || !begins_line(front, at)))
 		return NAMING_NONE;
 	return is_drivers && is_tag(behind) && begins_line(front, at) ? NAMING_ELSEWHERE : NAMING_GUESS;
 }
@@ -225,7 +226,7 @@ enum naming named_host_read(struct span text, const struct signature_found *foun
 		return NAMING_KERNEL;
 	if (found->signature->about != SIGNATURE_NODE && !is_drivers)
 		return NAMING_NONE;
-	if (naming < NAMING_ELSEWHERE && (other = name_elsewhere(rest, found->said, is_drivers, host)) > naming)
+	if (naming < NAMING_ELSEWHERE && (other = name_elsewhere(text, found->said, is_drivers, host)) > naming)
 		return other;
 	if (!is_drivers && naming == NAMING_NONE && (other = name_by_record(rest, plain, host)) != NAMING_NONE)
 		return other;
