@@ -218,13 +218,15 @@ def test_a_checkpoint_that_is_only_talked_of_is_no_advice(server):
     saved = (begin_ms + 205_000, "saved checkpoint to /ckpt/real/iter_20 at step 20")
     old = "saved checkpoint to /home/alice/old/iter_77 at step 77"
     quotes = [f'INFO chat: alice asked why "{old}" was printed', json.dumps({"prompt": old}), json.dumps({"content": old}), f"> {old}", f"doc says `{old}`", f"+ grep '{old}' log",
-        f'    print("{old}")', f"could not have {old}", f"deleted {old}", f"{old} is corrupt", f"dry run: {old}"]
+        f'    print("{old}")', f"could not have {old}", f"deleted {old}", f"{old} is corrupt", f"dry run: {old}", f"[pod/other-job-0/pytorch] {old}"]
     talk = [(begin_ms + 305_000 + 10_000 * at, line) for at, line in enumerate(quotes)]
     send(server, "plain", "algo-1", *sorted([*steps, saved]), host="ck-1")
     send(server, "talks", "algo-1", *sorted([*steps, saved, *talk]), host="ck-1")
+    # of a log in which all lines are pods', theirs count
+    send(server, "pods", "algo-1", *((at_ms, f"[pod/train-0/pytorch] {line}") for at_ms, line in sorted([*steps, saved])), host="ck-1")
     server.wait_for_extraction()
     buckets = {}
-    for job in ("plain", "talks"):
+    for job in ("plain", "talks", "pods"):
         server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", "time_ms": begin_ms + 420_000})
         advice = wait_until(lambda: (lambda reply: reply.status == 200 and reply.body["extracted"] and reply.body)(server.get(f"/api/v1/jobs/{job}/restart")), what="advice")
         assert (advice["checkpoint"]["step"], advice["checkpoint"]["path"]) == (20, "/ckpt/real/iter_20"), advice["checkpoint"]

@@ -24,6 +24,13 @@ static bool take_pod(struct span *text, struct span *pod)
 	return true;
 }
 
+bool named_host_is_pods(struct span line)
+{
+	struct span pod;
+
+	return take_pod(&line, &pod);
+}
+
 /* ---- "gpu07: " ---- */
 
 static bool take_name(struct span *text, struct span *name)

@@ -346,6 +346,8 @@ static enum status take_line(struct pipeline *pipeline, struct stream_state *str
 		return OK;
 	if (!stream->signs && !(stream->signs = signs_new()))
 		return error_no_memory(err);
+	if (found.signature->about == SIGNATURE_CHECKPOINT && stream->has_bare_steps && named_host_is_pods(line->text))
+		return OK; /* another job's */
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
