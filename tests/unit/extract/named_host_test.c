@@ -73,9 +73,9 @@ static const struct {
 	{"[74889.644138] " XID, NAMING_NONE, NAMING_NONE, ""},
 	{"Nov 30 01:10:00 kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
 	{"Nov 30 01:10:00 localhost kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
-	{"Nov 30 01:10:00 ob-2 python[12]: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 ob-2 python[12]: " ECC, NAMING_GUESS, NAMING_GUESS, "ob-2"},
 	{"2026-11-30 01:10:00 trainer worker[3]: " ECC, NAMING_NONE, NAMING_NONE, ""},
-	{"ob-2 kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"ob-2 kernel: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
 	{ECC, NAMING_NONE, NAMING_NONE, ""},
 	{"0: " ECC, NAMING_NONE, NAMING_NONE, ""},
 	{" 3: " ECC, NAMING_NONE, NAMING_NONE, ""},
@@ -131,7 +131,7 @@ static const struct {
 	{"{\"host\":\"localhost\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"host\":\"a machine\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"host\":7,\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
-	{"{\"host\":\"algo-1\",\"message\":\"" ECC "\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"host\":\"algo-1\",\"message\":\"" ECC "\"}", NAMING_GUESS, NAMING_GUESS, "algo-1"},
 	{"{\"my_host\":\"gpu14\",\"message\":\"" XID "\"}", NAMING_NONE, NAMING_NONE, ""},
 	/* what is deeper tells of others; Elastic's "host" is an object */
 	{"{\"message\":\"" XID "\",\"agent\":{\"hostname\":\"collector-1\"},\"host\":{\"name\":\"gpu-c1\"}}",
@@ -233,8 +233,8 @@ static const struct {
 		NAMING_ELSEWHERE, "gpu14"},
 	{"{\"process\":{\"name\":\"kernel\"},\"host\":{\"name\":\"gpu14\"},\"message\":\"EDAC MC0: 1 UE\"}",
 		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
-	{"{\"job\":{\"program\":\"kernel\"},\"host\":\"gpu14\",\"message\":\"EDAC MC0: 1 UE\"}", NAMING_NONE,
-		NAMING_NONE, ""},
+	{"{\"job\":{\"program\":\"kernel\"},\"host\":\"gpu14\",\"message\":\"EDAC MC0: 1 UE\"}", NAMING_GUESS,
+		NAMING_GUESS, "gpu14"},
 	{"2026-11-30 01:10:00 INFO kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
 	/* a header in front of another text than the fault's says nothing of it, and two that differ say nothing certain */
 	{"{\"old\":\"Nov 30 01:10:00 gpu07 kernel: usb 1-1: new\",\"message\":\"" XID "\",\"host\":\"gpu08\"}",
@@ -244,11 +244,11 @@ static const struct {
 		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu08"},
 	{"{\"host\":\"gpu07\",\"last_kernel_line\":\"Nov 30 01:10:00 gpu09 kernel: eth0 link down\",\"error\":\"" ECC
 	 "\"}",
-		NAMING_NONE, NAMING_NONE, ""},
+		NAMING_GUESS, NAMING_GUESS, "gpu07"},
 	{"{\"host\":\"gpu07\",\"last_kernel_line\":\"Nov 30 01:10:00 gpu09 kernel: NVRM: loading\",\"error\":\"" ECC
 	 "\"}",
-		NAMING_NONE, NAMING_NONE, ""},
-	{"{\"dmesg\":\"NVRM: loading\",\"host\":\"gpu07\",\"error\":\"" ECC "\"}", NAMING_NONE, NAMING_NONE, ""},
+		NAMING_GUESS, NAMING_GUESS, "gpu07"},
+	{"{\"dmesg\":\"NVRM: loading\",\"host\":\"gpu07\",\"error\":\"" ECC "\"}", NAMING_GUESS, NAMING_GUESS, "gpu07"},
 	{"{\"message\":\"Nov 30 03:12:11 gpu15 kernel: " UE "\",\"host\":\"loghost\"}", NAMING_ELSEWHERE,
 		NAMING_ELSEWHERE, "gpu15"},
 	{"{\"a\":\"Nov 30 01:10:00 gpu07 kernel: " XID "\",\"b\":\"Nov 30 01:10:00 gpu08 kernel: " XID "\"}",
@@ -313,7 +313,7 @@ TEST(what_is_no_machines_is_of_one_whose_kernel_says_it)
 		{"{\"message\":\"oom_kill event\",\"host\":\"gpu14\",\"ident\":\"kernel\"}", NAMING_ELSEWHERE, "gpu14"},
 		{"{\"message\":\"slurmstepd: oom_kill event\",\"host\":\"gpu14\"}", NAMING_NONE, ""},
 		{"{\"message\":\"said: " OOM "\",\"host\":\"gpu14\"}", NAMING_NONE, ""},
-		{"[pod/train-0/pytorch] " OOM, NAMING_NONE, ""}, {"gpu07: " OOM, NAMING_NONE, ""},
+		{"[pod/train-0/pytorch] " OOM, NAMING_ELSEWHERE, "train-0"}, {"gpu07: " OOM, NAMING_ELSEWHERE, "gpu07"},
 		{OOM, NAMING_NONE, ""}};
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 
