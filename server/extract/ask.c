@@ -204,23 +204,40 @@ static bool find_known(struct run *run, bool is_generic, uint64_t known[SIEVE_WO
 		&run->extractor->formats, run->set, run->scratch, &run->extractor->segment.view, is_generic, known);
 }
 
+/* Who else knows the line, which the preset has taken; without those that it includes. */
+static bool find_rivals(struct run *run, int taker, uint64_t known[SIEVE_WORDS])
+{
+	const struct preset *own = preset_of(run, taker);
+	uint64_t any = 0;
+
+	if (!find_known(run, own->is_generic, known))
+		return false;
+	known[taker / 64] &= ~(UINT64_C(1) << taker % 64);
+	for (size_t i = 0; i < own->include_count; i++)
+		known[own->includes[i] / 64] &= ~(UINT64_C(1) << own->includes[i] % 64);
+	for (size_t i = 0; i < SIEVE_WORDS; i++)
+		any |= known[i];
+	return any;
+}
+
 /* Is there one that captures more on this line, which the format has taken? */
 static enum status watch(struct run *run, int taker, size_t values, struct error *err)
 {
 	struct formats *formats = &run->extractor->formats;
-	const struct preset *own = preset_of(run, taker);
 	uint64_t known[SIEVE_WORDS];
 
 	(void)formats_see(formats, run->extractor->segment.view.whole);
-	if (!find_known(run, own->is_generic, known))
+	if (formats_is_alone(formats, taker))
 		return OK;
-	known[taker / 64] &= ~(UINT64_C(1) << taker % 64);
+	if (!find_rivals(run, taker, known)) {
+		formats_note_alone(formats, taker);
+		return OK;
+	}
 	for (int base = 0; base < PRESETS_MAX; base += 64)
 		for (uint64_t bits = known[base / 64]; bits; bits &= bits - 1) {
-			int preset = base + __builtin_ctzll(bits);
 			struct format *format = formats_find(formats, taker);
-			if (format && !has_included(own, preset))
-				TRY(compare(run, format, values, preset, err));
+			if (format)
+				TRY(compare(run, format, values, base + __builtin_ctzll(bits), err));
 		}
 	return OK;
 }

@@ -65,6 +65,9 @@ enum measure {
 };
 /* By which the figures of two series of one pace are compared: in seconds of a step's time, which is in ms where nobody says it; else 1. */
 double pace_unit(enum role role, struct span unit);
+/* By which a value in one unit of time is multiplied (below 0: divided) in another one; 0: it stays, as not both are units of time, or one. */
+int time_unit_factor(struct span from, struct span to);
+double time_unit_convert(double value, int factor);
 /* *factor: to the base unit. */
 enum measure measure_of(struct span metric, enum role role, struct span unit, double *factor);
 

@@ -128,6 +128,30 @@ double pace_unit(enum role role, struct span unit)
 	return span_equal(unit, SPAN("us")) ? 1e-6 : 1e-3;
 }
 
+/* 0: it is no unit of time. */
+static int microseconds_of(struct span unit)
+{
+	if (span_equal(unit, SPAN("s")))
+		return 1000000;
+	if (span_equal(unit, SPAN("ms")))
+		return 1000;
+	return span_equal(unit, SPAN("us"));
+}
+
+int time_unit_factor(struct span from, struct span to)
+{
+	int a = microseconds_of(from), b = microseconds_of(to);
+
+	if (!a || !b || a == b)
+		return 0;
+	return a > b ? a / b : -(b / a);
+}
+
+double time_unit_convert(double value, int factor)
+{
+	return factor > 0 ? value * factor : factor < 0 ? value / -factor : value;
+}
+
 static enum measure measure_of_step_time(struct span unit, double *factor)
 {
 	if (!span_equal(unit, SPAN("ms")) && !span_equal(unit, SPAN("us")) && !span_equal(unit, SPAN("s")))

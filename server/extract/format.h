@@ -104,6 +104,9 @@ bool formats_see(struct formats *formats, struct span text);
 /* Which specific or generic presets' `detect` knows the line, whose view this is; false: none. */
 bool formats_find_known(struct formats *formats, const struct definition_set *set, struct regex_scratch *scratch,
 	struct line_view *view, bool is_generic, uint64_t known[SIEVE_WORDS]);
+/* Of lines of this shape that the preset takes: nobody else knows them who could be compared with it. */
+bool formats_is_alone(const struct formats *formats, int preset);
+void formats_note_alone(struct formats *formats, int preset);
 void formats_note_dull(struct formats *formats, struct span text);
 /* Lines are read otherwise from now on. */
 void formats_forget_dull(struct formats *formats);

@@ -4,7 +4,7 @@
 #include "extract/line/cursor.h"
 #include "extract/line/starts.h"
 
-enum { SEEN_BYTES = 4096, MEMO = 256, NUMBER_DIGITS = 18 };
+enum { SEEN_BYTES = 4096, MEMO = 256, ALONE = 64, NUMBER_DIGITS = 18 }; /* the memo ends with the ALONE */
 /* What is known of a shape: who does not know it (no generic one: no specific one either), that the reader does, that nobody takes it. */
 enum { NO_SPECIFIC = 1, NO_GENERIC = 2, IS_READ = 4, DULL = 8, FLAGS = 15 };
 
@@ -117,7 +117,7 @@ static bool is_of(uint64_t entry, uint64_t shape)
  */
 static uint64_t *memo_of(struct formats *formats)
 {
-	if (!formats->memo && !(formats->memo = mem_zeroed(MEMO * sizeof *formats->memo)))
+	if (!formats->memo && !(formats->memo = mem_zeroed((MEMO + ALONE) * sizeof *formats->memo)))
 		return NULL;
 	uint64_t *first = &formats->memo[(formats->shape >> 8) % MEMO & ~(uint64_t)1], *second = first + 1;
 	if (is_of(*second, formats->shape))
@@ -212,6 +212,27 @@ bool formats_find_known(struct formats *formats, const struct definition_set *se
 	if (!any && (!is_generic || flags_of(memo, formats->shape) & NO_SPECIFIC))
 		remember(memo, formats->shape, nobody);
 	return any;
+}
+
+/* Who takes which shape, hashed. */
+static uint64_t pair_of(const struct formats *formats, int preset)
+{
+	return mix(formats->shape, (uint64_t)preset + 1) | 1;
+}
+
+bool formats_is_alone(const struct formats *formats, int preset)
+{
+	uint64_t pair = pair_of(formats, preset);
+
+	return formats->memo && formats->memo[MEMO + (pair >> 8) % ALONE] == pair;
+}
+
+void formats_note_alone(struct formats *formats, int preset)
+{
+	uint64_t pair = pair_of(formats, preset);
+
+	if (memo_of(formats))
+		formats->memo[MEMO + (pair >> 8) % ALONE] = pair;
 }
 
 void formats_note_dull(struct formats *formats, struct span text)

@@ -232,6 +232,18 @@ void continuity_judge(const struct continuity_series *loss, const struct continu
 	find_causes(out);
 }
 
+/* What was before one restart, as it is in front of a later step and from there on. */
+static void move_start(struct continuity_series *series, int64_t first_step)
+{
+	struct continuity_side *before = &series->before;
+	size_t passed = 0;
+
+	while (passed < before->count && before->prints[passed].step < first_step)
+		series->earlier[series->earlier_count++ % CONTINUITY_PAIRS] = before->prints[passed++].value;
+	before->count -= passed;
+	memmove(before->prints, before->prints + passed, before->count * sizeof *before->prints);
+}
+
 bool continuity_takes_back(const struct continuity_series *const bad[CONTINUITY_FOLLOWED],
 	const struct continuity_series *const now[CONTINUITY_FOLLOWED], struct continuity *out)
 {
@@ -241,6 +253,8 @@ bool continuity_takes_back(const struct continuity_series *const bad[CONTINUITY_
 	for (int i = 0; i < CONTINUITY_FOLLOWED; i++) {
 		series[i] = *bad[i];
 		series[i].after = now[i]->after;
+		if (now[0]->after.count)
+			move_start(&series[i], now[0]->after.prints[0].step);
 	}
 	continuity_judge(&series[0], &series[1], &series[2], &judged);
 	if (judged.verdict != CONTINUITY_CONTINUED)

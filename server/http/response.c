@@ -270,43 +270,52 @@ bool response_settle(struct http_response *response, enum status status, struct 
 }
 
 /* One element of Accept-Encoding: "gzip;q=0.5". */
-static bool element_accepts(struct span element, struct span encoding, bool is_known_to_all)
+static double read_element(struct span element, struct span *name)
 {
-	struct span name, parameter;
+	struct span parameter;
 	double quality = 1;
 
-	if (!span_next(&element, ';', &name))
-		return false;
-	name = span_trim(name);
-	if (!span_equal_fold(name, encoding) && !(is_known_to_all && span_equal(name, SPAN("*"))))
-		return false;
+	if (!span_next(&element, ';', name))
+		return 0;
+	*name = span_trim(*name);
 	while (span_next(&element, ';', &parameter)) {
 		parameter = span_trim(parameter);
 		if (span_starts_with(parameter, SPAN("q=")) && !span_parse_double(span_skip(parameter, 2), &quality))
-			return false;
+			quality = 0;
 	}
-	return quality > 0;
+	return quality;
 }
 
-static bool accepts(struct span accept_encoding, struct span encoding, bool is_known_to_all)
+/* 0: it is not accepted. A star is whatever has no name there. */
+static double quality_of(struct span accept_encoding, struct span encoding, bool is_known_to_all)
 {
-	struct span element;
+	struct span element, name = {0};
+	double of_star = 0;
 
-	while (span_next(&accept_encoding, ',', &element))
-		if (element_accepts(element, encoding, is_known_to_all))
-			return true;
-	return false;
+	while (span_next(&accept_encoding, ',', &element)) {
+		double quality = read_element(element, &name);
+		if (span_equal_fold(name, encoding))
+			return quality;
+		if (is_known_to_all && span_equal(name, SPAN("*")))
+			of_star = quality;
+	}
+	return of_star;
+}
+
+static double quality_of_gzip(struct span accept_encoding)
+{
+	return quality_of(accept_encoding, SPAN("gzip"), true);
+}
+
+/* By name: who takes anything (a lone star) means what is known to all. */
+static double quality_of_zstd(struct span accept_encoding)
+{
+	return quality_of(accept_encoding, SPAN("zstd"), false);
 }
 
 bool response_accepts_gzip(struct span accept_encoding)
 {
-	return accepts(accept_encoding, SPAN("gzip"), true);
-}
-
-/* By name: who takes anything (a lone star) means what is known to all. */
-static bool accepts_zstd(struct span accept_encoding)
-{
-	return accepts(accept_encoding, SPAN("zstd"), false);
+	return quality_of_gzip(accept_encoding) > 0;
 }
 
 static bool is_text(const char *content_type)
@@ -327,7 +336,7 @@ enum encoding response_choose_encoding(struct http_response *response, struct sp
 	http_response_header(response, "Vary", "Accept-Encoding");
 	if (response_accepts_gzip(accept_encoding))
 		return ENCODING_GZIP;
-	return accepts_zstd(accept_encoding) ? ENCODING_ZSTD : ENCODING_IDENTITY;
+	return quality_of_zstd(accept_encoding) > 0 ? ENCODING_ZSTD : ENCODING_IDENTITY;
 }
 
 static enum status pack(enum encoding encoding, struct span plain, struct buf *packed)
@@ -346,8 +355,9 @@ void response_compress(struct http_response *response, struct span accept_encodi
 		find_header(response, "Content-Encoding") || response->header_count + 2 > room)
 		return;
 	http_response_header(response, "Vary", "Accept-Encoding");
-	bool is_zstd = accepts_zstd(accept_encoding);
-	if (!is_zstd && !response_accepts_gzip(accept_encoding))
+	double of_zstd = quality_of_zstd(accept_encoding), of_gzip = quality_of_gzip(accept_encoding);
+	bool is_zstd = of_zstd > 0 && of_zstd >= of_gzip;
+	if (!is_zstd && !(of_gzip > 0))
 		return;
 	AUTO_DONE(buf) packed = BUF_INIT(response->body.len);
 	if (pack(is_zstd ? ENCODING_ZSTD : ENCODING_GZIP, buf_span(&response->body), &packed) != OK)

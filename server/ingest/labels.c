@@ -1,5 +1,6 @@
 #include "ingest/labels.h"
 
+#include "extract/line/kernel_record.h"
 #include "ingest/ndjson_scan.h"
 
 #include <stdio.h>
@@ -127,6 +128,7 @@ void label_set_reset(struct label_set *set)
 	}
 	for (int i = 0; i < LABEL_INDICES; i++)
 		buf_reset(&set->indices[i]);
+	set->is_kernels = false;
 }
 
 /* A value that is too long for a name is kept as far as there is room: it is refused as a name where it is used. */
@@ -155,6 +157,7 @@ void label_set_add(struct label_set *set, struct span name, struct span value)
 		set->ranks[role] = rank;
 		keep(&set->values[role], value);
 	}
+	set->is_kernels |= span_equal(value, SPAN("kernel")) && kernel_record_names_program(name);
 	unsigned index = rank_of(&set->labels->indices, name, LABEL_INDICES);
 	if (index != NOT_FOUND)
 		keep(&set->indices[index], value);

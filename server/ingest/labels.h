@@ -35,6 +35,7 @@ struct label_set {
 	const struct ingest_labels *labels;
 	unsigned ranks[LABEL_ROLES]; /* of what was found so far */
 	struct buf values[LABEL_ROLES], indices[LABEL_INDICES];
+	bool is_kernels; /* one says that the kernel wrote the lines */
 };
 
 void label_set_init(struct label_set *set, const struct ingest_labels *labels, size_t max_value_bytes);

@@ -28,6 +28,7 @@
 #include <stdlib.h>
 
 enum { FIRST_RETRY_S = 1, DEBT_RETRY_S = 5, DISK_RETRY_S = 10 };
+enum { EARLY_SHARE = 4 }; /* of queue_bytes: extraction has enough to be busy with */
 
 static void end_ticks(struct pipeline *pipeline)
 {
@@ -280,11 +281,6 @@ bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t n
 	return atomic_fetch_add(&pipeline->figures.open_bytes, change) + change > pipeline->options.queue_bytes;
 }
 
-bool pipeline_is_behind(const struct pipeline *pipeline)
-{
-	return atomic_load(&pipeline->backlog_bytes) > pipeline->options.queue_bytes / 4;
-}
-
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err)
 {
@@ -303,6 +299,8 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 			err->retry_after_s = DISK_RETRY_S;
 		return ERR_UNAVAILABLE;
 	}
+	if (batch->may_wait && backlog > pipeline->options.queue_bytes / EARLY_SHARE)
+		return error_set(err, ERR_BUSY, "extraction is %zu bytes behind", backlog); /* nobody is refused */
 	if (backlog > pipeline->options.queue_bytes) {
 		error_set(err, ERR_BUSY, "extraction is %zu bytes behind (--queue-bytes)", backlog);
 		return refuse(pipeline, FIRST_RETRY_S, err);

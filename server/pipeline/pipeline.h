@@ -28,7 +28,8 @@ int64_t pipeline_writing_ms(const struct pipeline *pipeline);
 
 /*
  * done is called once, on the writer thread, when the batch is durable or refused: it must be quick and must not call back.
- * ERR_BUSY, ERR_UNAVAILABLE: not taken, done is not called, the batch stays the caller's.
+ * ERR_BUSY, ERR_UNAVAILABLE: not taken, done is not called, the batch stays the caller's. A batch that may wait is not taken (ERR_BUSY)
+ * while extraction has enough before it, or all of queue_bytes fills up.
  */
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err) MUST_CHECK;
@@ -42,8 +43,6 @@ enum status pipeline_store(
  * should be submitted as it is.
  */
 bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t now_bytes);
-/* Extraction has a quarter of queue_bytes before it: enough to be busy with, and who can wait should, or all of it fills up. */
-bool pipeline_is_behind(const struct pipeline *pipeline);
 const struct pipeline_figures *pipeline_figures(const struct pipeline *pipeline);
 
 /* Instead of those of the options, from now on. */

@@ -32,6 +32,13 @@ enum status store_read_cleared_faults(struct store_reader *reader, struct arena 
 /* By its first line. *was_there false: no machine is charged with one there. */
 enum status store_clear_node_fault(struct store_tx *tx, int64_t job_id, uint32_t stream_id, uint64_t line,
 	struct span why, bool *was_there, struct error *err) MUST_CHECK;
+/* First lines of faults of the job that somebody cleared. By stream and line. */
+struct fault_line {
+	uint32_t stream_id;
+	uint64_t line;
+};
+enum status store_read_cleared_lines(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct fault_line **out, size_t *count, struct error *err) MUST_CHECK;
 /* All of the job count again. */
 enum status store_count_node_faults(struct store_tx *tx, int64_t job_id, struct error *err) MUST_CHECK;
 
@@ -81,9 +88,9 @@ enum status store_read_told_elsewhere(struct store_reader *reader, struct arena 
 	struct error *err) MUST_CHECK;
 /*
  * Of other jobs that have failed and were there when this job's log told of the fault of one of their machines, or at most after_ms before that:
- * by the line of the fault; stream -1: by any. The last ones to end first.
+ * by the line of the fault. The first ones to end first: those that began before it are among them.
  */
-enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t stream,
+enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	uint64_t line, int64_t after_ms, size_t limit, int64_t **job_ids, size_t *count, struct error *err) MUST_CHECK;
 /* The same faults of all jobs that were near a break of the job, at most near_ms before it; of this host ("": of all), which began from that
  * time on. In no order, the newest `limit`. */

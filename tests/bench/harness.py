@@ -86,9 +86,9 @@ def definitions():
     return json.loads(subprocess.run([program("bench_limit"), "--definitions"], check=True, stdout=subprocess.PIPE).stdout)
 
 
-def start_load(server, prefix, seconds, arguments):
+def start_load(server, prefix, seconds, arguments, metric_definitions=None):
     """The load client: "bulk" or "small" and its options. Writes to the jobs PREFIX-0, …; see load.c."""
-    create_jobs(server, prefix, JOBS)
+    create_jobs(server, prefix, JOBS, metric_definitions)
     mode, *rest = arguments
     return subprocess.Popen([program("bench_load"), mode, "--port", str(server.port), "--job", prefix, "--seconds", str(seconds),
         *map(str, rest)], stdout=subprocess.PIPE)
@@ -100,7 +100,7 @@ def end_load(load):
 
 
 def create_jobs(server, prefix, count, metric_definitions=None):
-    specification = {"MetricDefinitions": metric_definitions or definitions()}
+    specification = {"MetricDefinitions": definitions() if metric_definitions is None else metric_definitions}
     for i in range(count):
         document = {"TrainingJobName": f"{prefix}-{i}", "AlgorithmSpecification": specification}
         reply = server.post("/api/v1/jobs", json=document)
@@ -191,13 +191,13 @@ def stop_and_count(server):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measure_load(server, prefix, seconds, arguments):
+def measure_load(server, prefix, seconds, arguments, metric_definitions=None):
     """One load from start to the moment when everything of it is extracted."""
     pid = server.process.pid
     before, busy = process_cpu(pid), machine_cpu()
     metrics_before = read_metrics(server)
     sampler, start = Sampler(server), time.monotonic()
-    result = end_load(start_load(server, prefix, seconds, arguments))
+    result = end_load(start_load(server, prefix, seconds, arguments, metric_definitions))
     acknowledged = time.monotonic()
     wait_until(lambda: is_caught_up(server), CATCH_UP_S, "extraction to catch up")
     caught_up = time.monotonic()

@@ -15,6 +15,7 @@ BULK_RATIO, SMALL_LINES_PER_S, LAG_S, MEMORY_MB = 0.6, 600_000, 1.0, 96
 FLAT_MB = 64 # the sealer begins at 16 MiB and works in steps; below a quarter of the journal's limit nothing is told
 READ_BYTES = 1 << 18
 CPU_RATIO, SMALL_LIMIT_S = 0.7, 10
+PRESETS_BYTES, PRESETS_S, PRESETS_S_A_GB = 200_000_000, 600, 25
 GIVE_BACK_S = 5 # within so long of silence the server returns what a load needed
 
 SMALL = ("small", "--connections", SMALL_CONNECTIONS, "--jobs", JOBS, "--lines", LINES)
@@ -134,8 +135,24 @@ def tell(kind):
     return details
 
 
+def measure_presets(bench):
+    """As bulk, but for jobs without definitions, as most are: presets and the generic reader read their lines."""
+    bench.say("presets")
+    server = Server(bench.folder).start()
+    figures = measure_load(server, "presets", PRESETS_S, (*LOADS["bulk"], "--bytes", PRESETS_BYTES), [])
+    stop_and_count(server)
+    return figures
+
+
+def report_presets(load, bench):
+    per_gb = load["server_cpu_seconds"] / (load["bytes"] / GB)
+    return [Line("bulk without definitions, until it is extracted", f"{per_gb:.1f} CPU s/GB", "", "", f"<= {PRESETS_S_A_GB}",
+        per_gb <= PRESETS_S_A_GB)]
+
+
 ROWS = [
     Row("bulk", measure("bulk"), report("bulk", f"durable ingest, {JOBS} connections"), tell("bulk")),
+    Row("presets", measure_presets, report_presets),
     Row("small", measure("small"), report("small", f"small batches, {SMALL_CONNECTIONS} clients x {LINES} lines"), tell("small")),
     Row("wide", measure("wide"), report("wide", f"small batches, {WIDE_STREAMS} streams"), tell("wide")),
     Row("subscribers", measure("subscribers", SUBSCRIBERS),

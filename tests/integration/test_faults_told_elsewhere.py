@@ -78,6 +78,45 @@ def test_the_reason_follows_what_the_central_log_tells_after_the_failure(server)
         assert is_named(job), state(job)
 
 
+def fail_many(server, count, first_ms, hosts):
+    """That many jobs of a minute, one after the other."""
+    for k in range(count):
+        at_ms = first_ms + k * 2 * MINUTE
+        train(server, f"many-{k}", at_ms, range(3), [hosts(k)])
+        fail(server, f"many-{k}", time_ms=at_ms + MINUTE)
+
+
+def reason(server, job):
+    return server.get(f"/api/v1/jobs/{job}").body.get("FailureReason", "")
+
+
+def test_a_fault_that_is_told_late_names_the_job_that_it_broke_off(server):
+    """However many have failed on that machine since."""
+    now = int(time.time() * 1000)
+    train(server, "j", now - 300 * MINUTE, range(30), ["lf-1"])
+    fail(server, "j", time_ms=now - 294 * MINUTE)
+    fail_many(server, 70, now - 280 * MINUTE, lambda k: "lf-1")
+    tell(server, "kern", "lf-1", now - 295 * MINUTE)
+    wait_until(lambda: reason(server, "j").startswith("Xid 79: GPU has fallen off the bus on lf-1"), what=f"the reason: {reason(server, 'j')}")
+    assert not [k for k in range(70) if reason(server, f"many-{k}")]
+
+
+def test_what_counts_again_names_its_failure_among_many(server):
+    """Of a central log of many machines' faults: those that were cleared, and no others, by each way to take that back."""
+    now = int(time.time() * 1000)
+    fail_many(server, 70, now - 300 * MINUTE, lambda k: f"lg-{k}")
+    server.wait_for_extraction()
+    stamps = [now - 300 * MINUTE + k * 2 * MINUTE + 50_000 for k in range(70)]
+    send(server, "kern", "all", *[
+        (at_ms, f"{time.strftime('%b %d %H:%M:%S', time.gmtime(at_ms / 1000))} lg-{k} kernel: {BARE}") for k, at_ms in enumerate(stamps)], host="central")
+    wait_until(lambda: reason(server, "many-0") and reason(server, "many-69"), what="the reasons")
+    for taken_back in ({"faults": {"all:0": None}}, {"faults": None}, None):
+        assert server.patch("/api/v1/jobs/kern", json={"by_hand": {"faults": {"all:0": "the riser"}}}).status == 200
+        assert reason(server, "many-0") == "" and reason(server, "many-1")
+        assert server.patch("/api/v1/jobs/kern", json={"by_hand": taken_back}).status == 200
+        assert reason(server, "many-0").startswith("Xid 79: GPU has fallen off the bus on lg-0"), taken_back
+
+
 def test_a_fault_that_is_told_behind_the_failure_and_is_none_of_it_changes_nothing(server):
     now = int(time.time() * 1000)
     train(server, "j", now - 50 * MINUTE, range(30), ["lb-1", "lb-2"])

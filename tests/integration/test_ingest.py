@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import textwrap
+import threading
 
 import pytest
 from howlong import long
@@ -206,6 +207,40 @@ def test_open_slices_are_no_place_to_keep_memory(make_server):
     for connection in connections:
         connection.close()
     wait_until(lambda: server.figure("open_slice_bytes") == 0, what="the memory of uploads that are gone")
+
+
+@long
+def test_a_long_body_goes_on_beside_many_short_ones(make_server):
+    """These keep extraction busy, and come again when they are refused; a slice of a body that is partly taken cannot."""
+    server = make_server("--queue-bytes", "4MiB")
+    lines = b"".join(f"step {n} loss {n % 7}.5 lr 0.001 grad_norm {n % 13}.25 tokens_per_second {1000 + n % 50} some more words that are here\n".encode() for n in range(3000))
+    is_over = threading.Event()
+
+    def post(number):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)) as connection:
+            while not is_over.is_set():
+                connection.request("POST", f"/api/v1/logs?job=short-{number}&stream=s", lines, {"Content-Type": "text/plain"})
+                response = connection.getresponse()
+                response.read()
+                if response.status != 200:
+                    is_over.wait(0.02)
+
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as long_one:
+        long_one.sendall(b"POST /api/v1/logs?job=long&stream=s HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n6\r\nfirst\n\r\n")
+        wait_until(lambda: server.figure("lines_total") == 1, what="the first slice")
+        short = [threading.Thread(target=post, args=(number,)) for number in range(8)]
+        for one in short:
+            one.start()
+        try:
+            wait_until(lambda: server.figure("refused_busy_total"), what="extraction that is behind")
+            rest = lines * 12
+            long_one.sendall(b"%x\r\n%s\r\n0\r\n\r\n" % (len(rest), rest))
+            assert long_one.recv(100).startswith(b"HTTP/1.1 200 ")
+        finally:
+            is_over.set()
+            for one in short:
+                one.join()
 
 
 @pytest.mark.parametrize("name", ["a/b", "größe", "with space", "100%", "x" * 255, "a,b", "a+b", "."])

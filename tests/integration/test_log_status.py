@@ -118,3 +118,11 @@ def test_all_streams_of_a_job_together_are_heard_as_often_as_one(make_server):
         server.send("j", said[k * 400:k * 400 + 400], stream=f"algo-{k}")
     server.restart()
     assert server.sql("SELECT count(*) FROM told WHERE status = 'Training' AND source = 2") == [(500,)]
+
+
+def test_an_end_is_heard_however_much_was_said_before(server):
+    said = [f"2020-01-28 {8 + n // 3600:02}:{n // 60 % 60:02}:{n % 60:02} Training - Training in progress" for n in range(600)]
+    server.send("j", said[:300], stream="algo-1")
+    server.send("j", [*said[300:], "2020-01-28 09:00:00 Completed - Training job completed"], stream="algo-2")
+    server.wait_for_extraction()
+    wait_until(lambda: job_of(server)["SecondaryStatus"] == "Completed", what="the end")

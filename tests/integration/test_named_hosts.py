@@ -67,6 +67,25 @@ SAID = [
     ("loghost", f"Nov 30 01:10:00 ob-3 kernel: [  123.456] {UE}", "ob-3"),
     ("loghost", f"<2>1 2026-11-30T01:10:00.1+00:00 ob-4 kernel - - - {UE}", "ob-4"),
     ("loghost", json.dumps({"MESSAGE": UE, "PRIORITY": "2", "SYSLOG_IDENTIFIER": "kernel", "_HOSTNAME": "known-2", "_TRANSPORT": "kernel"}), "known-2"),
+    ("loghost", f"123 <2>1 2026-11-30T01:10:00.1Z ob-6 kernel - - - {UE}", "ob-6"),
+    ("loghost", f"Nov 30 2026 01:10:00 ob-7 kernel: {UE}", "ob-7"),
+    ("loghost", f"Nov 30 01:10:00 ob-8/10.0.0.8 kernel: {UE}", "ob-8"),
+    # another machine than the sender, in whatever form it is named; nobody, where it is not known
+    ("tr-11", f"(RayTrainWorker pid=2244, ip=10.1.2.3) {ECC}", "10.1.2.3"),
+    ("tr-12", f"(RayTrainWorker pid=2244, ip=10.1.2.4) {ECC}", None),
+    ("tr-13", f"(RayTrainWorker pid=2244) {ECC}", "tr-13"),
+    ("admin-1", f'changed: [known-2] => {{"cmd": "dmesg", "stdout": "{XID}"}}', "known-2"),
+    ("admin-1", f'ok: [re-9] => {{"cmd": "dmesg", "stdout": "{XID}"}}', None),
+    ("admin-1", f"2026-11-30 01:10:00,123 WARNING watch: known-2 kernel: {XID}", "known-2"),
+    ("admin-1", f'msg="{XID}" host=known-2', "known-2"),
+    ("admin-1", f"[known-2] out: {XID}", "known-2"),
+    ("admin-1", f"2026-11-30 01:10:00,123 ERROR [known-2] {ECC}", "known-2"),
+    ("admin-1", f"known-2 kernel: {XID}", "known-2"),
+    ("tr-14", json.dumps({"hostname": "tr-14", "remote_host": "known-2", "message": XID}), None),
+    ("tr-15", f"[llama-7b] {XID}", "tr-15"),
+    # two machines are called so
+    ("loghost", f"Nov 30 01:10:00 ly21 kernel: {XID}", None),
+    ("loghost", f"Nov 30 01:10:00 ly21.a kernel: {XID}", "ly21.a"),
 ]
 
 # As Vector, Fluent Bit and Logstash post what the kernel said: the machine of the request, the record, and who is charged.
@@ -91,6 +110,10 @@ POSTED = [
     ("loghost", JOURNAL | {"message": UE}, "known-2"),
     ("loghost", {"MESSAGE": UE, "SYSLOG_IDENTIFIER": "kernel", "_HOSTNAME": "known-2"}, "known-2"),
     ("loghost", {name.lower(): value for name, value in JOURNAL.items() if name != "host"} | {"date": 1796000000.5, "message": UE}, "known-2"),
+    ("loghost", {"role": "user", "message": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "none"),
+    ("loghost", {"role": "user", "text": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "none"),
+    ("loghost", {"channel": "#gpu", "user": "U1", "text": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "none"),
+    ("loghost", {"text": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "none"),
     ("loghost", {"appname": "kernel", "facility": "kern", "hostname": "known-2", "message": UE, "source_type": "syslog"}, "known-2"),
 ]
 OOM = "Out of memory: Killed process 4321 (python) total-vm:100kB, anon-rss:1kB, file-rss:0kB"
@@ -98,6 +121,9 @@ KILLED = [
     (f"Nov 30 01:10:00 known-2 kernel: {OOM}\n", "text/plain"),
     (json.dumps({"host": "known-2", "message": f"kern  :err   : [   99.1] {OOM}"}) + "\n", "text/plain"),
     (json.dumps({"host": "known-2", "message": OOM, "appname": "kernel"}) + "\n", "application/x-ndjson"),
+    (f"known-2: {OOM}\n", "text/plain"),
+    (f"[known-2] {OOM}\n", "text/plain"),
+    (f'host=known-2 msg="{OOM}"\n', "text/plain"),
 ]
 QUOTED = [
     UE,
@@ -120,7 +146,8 @@ QUOTED = [
 def test_the_machine_that_a_line_names_is_charged(server):
     ship(server, "other", "known-1.cluster.local", ["step: 1 loss: 2.0"])
     ship(server, "other", "known-2", ["step: 1 loss: 2.0"], stream="algo-2")
-    ship(server, "other", "BIG-3.HPC", ["step: 1 loss: 2.0"], stream="algo-3")
+    for at, host in enumerate(("BIG-3.HPC", "10.1.2.3", "ly21.a", "ly21.b"), 3):
+        ship(server, "other", host, ["step: 1 loss: 2.0"], stream=f"algo-{at}")
     now = int(time.time() * 1000)  # not the times in the lines, which are of some year
     for at, (host, line, _) in enumerate(SAID):
         send(server, f"j{at:02}", "algo-1", (now, "step: 1 loss: 2.0"), (now, line), host=host)
@@ -134,13 +161,22 @@ def test_the_machine_that_a_line_names_is_charged(server):
         rows = [row for row in server.get("/api/v1/incidents?limit=1000").body["incidents"] if "told_by" not in row["evidence"]]
         return {row["job"]: (row["kind"], row["evidence"].get("host"), row["evidence"].get("shared")) for row in rows}
 
-    of = {f"{name}{at:02}": host for name, rows in (("j", SAID), ("p", POSTED)) for at, (_, _, host) in enumerate(rows)}
+    of = {f"{name}{at:02}": host for name, rows in (("j", SAID), ("p", POSTED)) for at, (_, _, host) in enumerate(rows) if host != "none"}
     wanted = {job: ("node_suspect", host, None) if host else ("log_signature", None, True) for job, host in of.items()}
     wanted["own"] = ("node_suspect", "sy-1", None)
     # whom a kernel killed is no fault of its machine, which is told all the same
     for at, (line, kind) in enumerate(KILLED):
         assert server.post(f"/api/v1/logs?job=k{at}&stream=kernel&host=loghost", line.encode(), content_type=kind).status == 200
         wanted[f"k{at}"] = ("log_signature", "known-2", None)
+    # journald's records of a member a line: the machine stands above the line, of a record without one it is the sender
+    for job, host, lines in (("e0", "known-2", ("__CURSOR=s=1", "_HOSTNAME=known-2", f"MESSAGE={XID}")), ("e1", "known-2", ("    _HOSTNAME=known-2", f"    MESSAGE={XID}")),
+            ("e2", "ex-2", ("_HOSTNAME=known-2", "MESSAGE=usb 1-1: new", "", f"MESSAGE={XID}"))):
+        send(server, job, "algo-1", *((now, line) for line in lines), host="ex-2")
+        wanted[job] = ("node_suspect", host, None)
+    # a label of the stream says that the kernel wrote it
+    labels = {"job": "lo", "stream": "kernel", "host": "known-2", "syslog_identifier": "kernel"}
+    assert server.post("/loki/api/v1/push", json={"streams": [{"stream": labels, "values": [[str(now * 1000000), UE]]}]}).status in (200, 204)
+    wanted["lo"] = ("node_suspect", "known-2", None)
     # what a program of the job writes of a kernel is no fault
     send(server, "said", "algo-1", (now, "step: 1 loss: 2.0"), *((now, line) for line in QUOTED), host="qu-1")
     wait_until(lambda: told().keys() == wanted.keys(), what="an incident of each")

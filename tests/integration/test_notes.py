@@ -91,6 +91,7 @@ def test_pages(trained):
     ({"text": "x", "line": 3}, "stream", "whose line"), ({"text": "x", "step": 3, "stream": "algo-1"}, "stream", "line alone"),
     ({"text": "x", "stream": "algo-1", "line": -1}, "line", "count from 0"), ({"text": "x", "stream": "algo-1", "line": 10_000}, "line", "no line 10000"),
     ({"text": "x", "checkpoint": 51}, "checkpoint", "no checkpoint at step 51"), ({"text": "x", "step": "a"}, "step", "step"),
+    ({"text": "x", "step": -1}, "step", "count from 0"),
 ])
 def test_what_is_wrong_is_named(trained, body, field, words):
     reply = trained.post("/api/v1/jobs/j/notes", json=body)

@@ -84,7 +84,7 @@ TRUE = {
     "Fluent Bit's kmsg": (json.dumps({"date": 1796000000.5, "priority": 3, "sequence": 7, "sec": 123, "usec": 4, "msg": XID, "hostname": "known-1"}), "known-1"),
     "Fluent Bit's stdout": (f'[0] kmsg.0: [[1796000000.500000000, {{}}], {{"priority"=>3, "sequence"=>7, "sec"=>123, "usec"=>4, "msg"=>"{XID}"}}]', ""),
     "Vector's journald": (json.dumps({"host": "known-1", "source_type": "journald", "SYSLOG_IDENTIFIER": "kernel", "message": XID, "timestamp": "2026-11-30T01:10:00Z"}), "known-1"),
-    "Vector's logfmt": (f'PRIORITY=3 SYSLOG_IDENTIFIER=kernel host=known-1 message="{XID}" source_type=journald', ""),
+    "Vector's logfmt": (f'PRIORITY=3 SYSLOG_IDENTIFIER=kernel host=known-1 message="{XID}" source_type=journald', "known-1"),
     "Filebeat": (json.dumps({"@timestamp": "2026-11-30T01:10:00Z", "message": f"kernel: {XID}", "host": {"name": "known-1"}, "agent": {"type": "filebeat"}}), "known-1"),
     "Splunk's HEC": (json.dumps({"time": 1796000000, "host": "known-1", "sourcetype": "kern", "event": XID}), "known-1"),
     "GELF": (json.dumps({"version": "1.1", "host": "known-1", "short_message": XID, "level": 3}), "known-1"),
@@ -209,3 +209,27 @@ def test_the_kernels_own_words_charge_its_machine_in_every_form(server):
     wrong = {name: (found.get(name), want) for name, want in of.items() if found.get(name) != want}
     assert not wrong, "\n".join(f"{name}: {one}" for name, one in wrong.items())
     assert found.keys() == {*wanted, "last"}
+
+
+def test_a_checkpoint_that_is_only_talked_of_is_no_advice(server):
+    """Nor is it time that a checkpoint took."""
+    begin_ms = int(time.time() * 1000) - 3_600_000
+    steps = [(begin_ms + 10_000 * n, f"step {n} loss: 2.{n:02}") for n in range(1, 41)]
+    saved = (begin_ms + 205_000, "saved checkpoint to /ckpt/real/iter_20 at step 20")
+    old = "saved checkpoint to /home/alice/old/iter_77 at step 77"
+    quotes = [f'INFO chat: alice asked why "{old}" was printed', json.dumps({"prompt": old}), json.dumps({"content": old}), f"> {old}", f"doc says `{old}`", f"+ grep '{old}' log",
+        f'    print("{old}")', f"could not have {old}", f"deleted {old}", f"{old} is corrupt", f"dry run: {old}", f"[pod/other-job-0/pytorch] {old}"]
+    talk = [(begin_ms + 305_000 + 10_000 * at, line) for at, line in enumerate(quotes)]
+    send(server, "plain", "algo-1", *sorted([*steps, saved]), host="ck-1")
+    send(server, "talks", "algo-1", *sorted([*steps, saved, *talk]), host="ck-1")
+    # of a log in which all lines are pods', theirs count
+    send(server, "pods", "algo-1", *((at_ms, f"[pod/train-0/pytorch] {line}") for at_ms, line in sorted([*steps, saved])), host="ck-1")
+    server.wait_for_extraction()
+    buckets = {}
+    for job in ("plain", "talks", "pods"):
+        server.post(f"/api/v1/jobs/{job}/transitions", json={"SecondaryStatus": "Failed", "time_ms": begin_ms + 420_000})
+        advice = wait_until(lambda: (lambda reply: reply.status == 200 and reply.body["extracted"] and reply.body)(server.get(f"/api/v1/jobs/{job}/restart")), what="advice")
+        assert (advice["checkpoint"]["step"], advice["checkpoint"]["path"]) == (20, "/ckpt/real/iter_20"), advice["checkpoint"]
+        assert [row["step"] for row in server.get(f"/api/v1/jobs/{job}/checkpoints").body["checkpoints"]] == [20]
+        buckets[job] = server.get(f"/api/v1/jobs/{job}/goodput").body["buckets"]["checkpoint"]
+    assert buckets["talks"] == buckets["plain"]

@@ -53,3 +53,41 @@ def test_a_chain_of_jobs_is_one_curve_in_one_unit(server):
     wait_until(lambda: len(server.get("/api/v1/jobs/first/run").body["jobs"]) == 2, what="the chain")
     reply = server.points("second", "train:step_time", chain="true")
     assert reply["unit"] == "ms" and reply["columns"]["max"] == [*range(351, 381), *[1820] * 30]
+
+
+def test_a_chart_goes_by_units_and_not_by_what_else_a_series_is(server):
+    """The same metric and unit where one stream's own definition says that it is no step's time; and times that are none."""
+    definition = {"Name": "train:step_time", "Regex": "st=([0-9.]+)", "Unit": "ms", "Role": "other"}
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "j", "AlgorithmSpecification": {"MetricDefinitions": [definition]}}).status == 201
+    server.send("j", [f"step {k} st=350" for k in range(1, 10)], stream="a")
+
+    def send(job, stream, metric, unit, value):
+        points = [{"metric": metric, "unit": unit, "step": k, "value": value} for k in range(1, 10)]
+        assert server.post(f"/api/v1/points?job={job}&stream={stream}", json={"points": points}).status == 200
+
+    send("j", "b", "train:step_time", "ms", 360)
+    for stream, unit, value in (("a", "s", 0.25), ("b", "ms", 351)):
+        send("k", stream, "data_wait", unit, value)
+    server.wait_for_extraction()
+    reply = server.points("j", "train:step_time")
+    assert (reply["unit"], reply["columns"]["min"], reply["columns"]["max"]) == ("ms", [350] * 9, [360] * 9)
+    reply = server.points("k", "data_wait")
+    assert (reply["unit"], reply["columns"]["min"], reply["columns"]["max"]) == ("s", [0.25] * 9, [0.351] * 9)
+
+
+def test_sent_points_are_in_the_unit_of_their_series_too(server):
+    """A unit that a sender states, behind lines in another one; and lines behind such points."""
+
+    def send(job, unit, value, steps):
+        points = [{"metric": "train:step_time", "unit": unit, "step": k, "value": value} for k in steps]
+        assert server.post(f"/api/v1/points?job={job}&stream=a", json={"points": points}).status == 200
+
+    server.send("lines", OWN, stream="a")
+    server.wait_for_extraction()
+    send("lines", "s", 0.36, range(31, 41))
+    send("points", "s", 0.36, range(1, 11))
+    server.wait_for_extraction()
+    server.send("points", [line.replace("step ", "step 1", 1) for line in OWN[9:]], stream="a")
+    server.wait_for_extraction()
+    assert series(server, "lines") == [("ms", 40, 351, 380)]
+    assert series(server, "points") == [("s", 31, 0.36, 0.38)]

@@ -136,6 +136,16 @@ def test_whoever_is_slow_is_named_though_another_one_is_already(server):
     assert server.get("/api/v1/nodes/h4").body["slow_steps"] == 263 and server.get("/api/v1/nodes/h4").body["stragglers"] == 2
 
 
+def test_a_machine_that_has_caught_up_hides_none_that_is_slow_now(server):
+    """Of eight machines the first is slow from step 101 to 200, the second to 300, the third to the end."""
+    slow = {number: range(101 + 100 * number, 201 + 100 * number) for number in range(3)}
+    for number in range(8):
+        lines = [f"{stamp(step * 10)} step {step} step_time={noisy(number, step) * (1.3 if step in slow.get(number, ()) else 1):.3f}s" for step in range(1, 401)]
+        assert server.post(f"/api/v1/logs?job=moves&stream=algo-{number + 1}&host=mo{number}", "\n".join(lines) + "\n").status == 200
+    wait_until(lambda: len(server.get("/api/v1/incidents?kind=straggler&all=true").body["incidents"]) == 3, what="three slow machines")
+    wait_until(lambda: {row["stream"]: row["state"] for row in stragglers(server)} == {"algo-1": "recovered", "algo-2": "recovered", "algo-3": "open"}, what="each by itself")
+
+
 def test_a_restart_that_comes_at_once_hides_no_straggler_before_it(server):
     """Steps 61 to 160 of the fifth of eight are slow; steps 251 on are made again, and come before anybody looks."""
     for first, last, delay in ((1, 298, 0), (251, 400, 1000)):

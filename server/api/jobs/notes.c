@@ -151,6 +151,9 @@ static enum status read_place(struct api *api, struct store_reader *reader, stru
 	switch (row->place) {
 	case NOTE_AT_STEP:
 		TRY(json_want_i64(body, "step", &place.step, err));
+		if (place.step < 0)
+			return error_set_field(
+				err, ERR_SEMANTIC, "step", "step is %lld; steps count from 0", (long long)place.step);
 		place.has_step = true;
 		break;
 	case NOTE_AT_TIME:

@@ -24,6 +24,7 @@ enum {
 	PARTS_MAX = 4096,
 	ENDLESS_WAIT_MS = 50, /* a slice of an endless upload waits so long for more */
 	HELD_MAX_BYTES = 64 << 10, /* between feeds, while all uploads together hold too much */
+	EARLY_PAUSE_MS = 1000,
 	BODY_WAIT_MS = 1000, /* of a body with a stated length: one slice, if it comes within a second */
 };
 
@@ -226,7 +227,8 @@ static void mark_parts(const struct upload *upload, struct batch *batch)
 }
 
 /* With the mutex held and nothing in flight. A busy writer is an error for a first slice (the sender comes back) and a
- * pause for a later one (it cannot: there would be no telling what was taken). A later one pauses early. */
+ * pause for a later one (it cannot: there would be no telling what was taken). A later one pauses early, but
+ * not for long: the short bodies of others may keep extraction as busy as that for ever. */
 static enum status submit(struct upload *upload, struct error *err)
 {
 	struct batch *batch = upload->batch;
@@ -234,8 +236,6 @@ static enum status submit(struct upload *upload, struct error *err)
 	struct batch counts = *batch; /* the batch is the writer's in a moment */
 
 	free_submitted(upload);
-	if (upload->result.has_committed && pipeline_is_behind(upload->api->options.pipeline))
-		return OK;
 	if (has_key(upload))
 		mark_parts(upload, batch);
 	batch->offset = upload->offset;
@@ -243,6 +243,7 @@ static enum status submit(struct upload *upload, struct error *err)
 	batch->written_ms = upload->written_ms;
 	batch->follows_full = upload->was_full;
 	batch->zone_ms = upload->zone_ms;
+	batch->may_wait = upload->result.has_committed && clock_mono_ms() - upload->batch_since_ms < EARLY_PAUSE_MS;
 	atomic_fetch_add(&upload->refs, 1);
 	upload->is_in_flight = batch->is_senders = true;
 	enum status status = pipeline_submit(upload->api->options.pipeline, batch, slice_done, upload, err);

@@ -37,6 +37,7 @@ struct regex {
 	unsigned groups; /* with group 0 */
 	unsigned flags;
 	int first; /* the byte that each match begins with, or -1 */
+	bool is_anchored; /* no match begins elsewhere than where the search does */
 	size_t len;
 	char pattern[];
 };
@@ -158,6 +159,15 @@ static int first_of(const pcre2_code *code)
 	return kind == 1 && byte < 0x80 ? (int)byte : -1;
 }
 
+/* By REGEX_ANCHORED, or by its own '^'. */
+static bool is_anchored(const pcre2_code *code)
+{
+	uint32_t options = 0;
+
+	pcre2_pattern_info(code, PCRE2_INFO_ALLOPTIONS, &options);
+	return options & PCRE2_ANCHORED;
+}
+
 enum status regex_new(struct regex **out, struct span pattern, unsigned flags, struct error *err)
 {
 	AUTO(regex) regex = mem_zeroed(sizeof *regex + pattern.len);
@@ -173,6 +183,7 @@ enum status regex_new(struct regex **out, struct span pattern, unsigned flags, s
 	regex->groups = groups + 1;
 	regex->flags = flags;
 	regex->first = first_of(regex->plain.code);
+	regex->is_anchored = is_anchored(regex->plain.code);
 	regex->len = pattern.len;
 	if (pattern.len)
 		memcpy(regex->pattern, pattern.ptr, pattern.len);
@@ -392,7 +403,7 @@ static uint64_t count_starts(const struct regex *regex, struct span text)
 	unsigned char first = (unsigned char)regex->first, either = isalpha(first) ? 0x20 : 0;
 	uint64_t count = 1;
 
-	if (regex->flags & REGEX_ANCHORED)
+	if (regex->is_anchored)
 		return 1;
 	if (regex->first < 0)
 		return text.len + 1;

@@ -29,9 +29,10 @@ static enum status create(const char *folder, const char *ending, char path[4096
 		return error_set(err, ERR_INVALID, "spool folder '%.300s' has too long a name", folder);
 	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
 		return error_set(err, ERR_IO, "cannot make spool folder '%s': %s", folder, strerror(errno));
-	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOATIME, 0600);
+	*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (*fd < 0)
 		return error_set(err, ERR_IO, "cannot create spool file '%s': %s", path, strerror(errno));
+	(void)fcntl(*fd, F_SETFL, O_NOATIME); /* its owner's right alone; some shares give what we create to another */
 	return OK;
 }
 

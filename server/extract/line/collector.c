@@ -20,10 +20,34 @@ static bool take_kubectl(struct span *text)
 	return true;
 }
 
+/* Of RFC 5424 without a priority only the version is left: "1 2026-11-30T01:10:00Z ". */
+static bool take_version(struct span *text)
+{
+	return has_form(*text, "d dddd-dd-ddTdd:dd:dd") && char_at(*text, 12) == 'T' && span_take(text, SPAN("1 "));
+}
+
+/* "123 <3>1 ": so many bytes (RFC 6587, 3.4.1) */
+static void take_octets(struct span *text)
+{
+	size_t digits = count_digits(*text);
+	struct span rest = span_skip(*text, digits), head;
+
+	if (!digits || digits > 5 || !span_take(&rest, SPAN(" <")))
+		return;
+	head = span_skip(rest, count_digits(rest));
+	if (span_starts_with(head, SPAN(">1 ")))
+		*text = span_skip(*text, digits + 1);
+}
+
 bool syslog_take_priority(struct span *text, bool *is_5424)
 {
 	struct span rest = *text;
 
+	take_octets(&rest);
+	if (take_version(text)) {
+		*is_5424 = true;
+		return true;
+	}
 	if (!span_take(&rest, SPAN("<")))
 		return false;
 	size_t digits = count_digits(rest);
@@ -278,6 +302,8 @@ enum part collector_take(struct span *text, struct peeling *peeling)
 
 	if (first == '[')
 		return take_kubectl(text) ? PART_TAG : PART_NONE;
+	if (is_digit(first) && peeling->is_first && syslog_take_header(text))
+		return PART_TAG;
 	if (first == '<')
 		return (peeling->is_first || is_syslog_line(*text)) && syslog_take_header(text) ? PART_TAG : PART_NONE;
 	if (peeling->has_time && !peeling->has_level && take_host_and_program(text))

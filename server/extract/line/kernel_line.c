@@ -35,13 +35,24 @@ static struct span skip_space(struct span text)
 
 /* ---- "Nov 30 01:10:00 gpu07 kernel: ", "<4>1 2026-11-30T01:10:00Z gpu07 kernel - - - " ---- */
 
+static struct span take_name(struct span *text)
+{
+	struct span name = span_of(text->ptr, machine_name_length(*text));
+
+	*text = span_skip(*text, name.len);
+	return name;
+}
+
+/* "gpu07 "; of syslog-ng's chains the first is what the machine calls itself: "gpu07/10.0.0.7 ", "s_src@gpu07 ". */
 static bool take_host(struct span *text, struct span *host)
 {
-	size_t len = machine_name_length(*text);
-
-	*host = span_of(text->ptr, len);
-	*text = span_skip(*text, len);
-	return len && span_take(text, SPAN(" "));
+	*host = take_name(text);
+	if (host->len && span_take(text, SPAN("@")))
+		*host = take_name(text);
+	while (host->len && span_take(text, SPAN("/")))
+		if (!take_name(text).len)
+			return false;
+	return host->len && span_take(text, SPAN(" "));
 }
 
 static bool take_stamp(struct span *text)

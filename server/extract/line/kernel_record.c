@@ -29,6 +29,7 @@ struct record {
 	size_t depth;
 	struct around around[PATH_KEYS]; /* the first is the record itself */
 	struct origin pods; /* where its pod runs */
+	struct span others; /* whom it names beside: a peer, a target */
 	struct span inner; /* the machine that objects in it name, around a kernel's line; of nobody: several */
 	bool is_programs; /* it says that the kernel wrote its text */
 };
@@ -58,6 +59,10 @@ static const struct span own_names[] = {SPAN("_hostname"), SPAN("hostname"), SPA
 	SPAN("host.hostname"), SPAN("nodename"), SPAN("node.name"), SPAN("node"), SPAN("source.host"), SPAN("fromhost"),
 	SPAN("sysloghost"), SPAN("logsource"), SPAN("computer"), SPAN("instance")};
 enum { JOURNALS_NAMES = 1 };
+/* Of whom a program or a collector tells: it may be either's. */
+static const struct span others_names[] = {SPAN("remote_host"), SPAN("remote.host"), SPAN("remote_node"),
+	SPAN("remote"), SPAN("peer"), SPAN("peer_host"), SPAN("peer_node"), SPAN("target"), SPAN("target_host"),
+	SPAN("target_node")};
 /* of Fluent Bit and Fluentd, of Vector, of Filebeat */
 static const struct span pods_names[] = {SPAN("kubernetes.host"), SPAN("kubernetes.node_name"),
 	SPAN("kubernetes.pod_node_name"), SPAN("kubernetes.node.name")};
@@ -101,6 +106,16 @@ bool kernel_record_names_program(struct span key)
 	return false;
 }
 
+static bool is_others_name(struct span key)
+{
+	for (size_t i = 0; i < sizeof others_names / sizeof *others_names; i++) {
+		struct span rest = others_names[i];
+		if (take_key(&rest, key) && !rest.len)
+			return true;
+	}
+	return false;
+}
+
 /* Members that programs have for a rank or a role, too. */
 static bool may_be_role(struct span name)
 {
@@ -122,6 +137,15 @@ static void note_origin(const struct record *record, size_t from, struct span va
 			origin->host = value;
 			origin->count = i;
 		}
+}
+
+static void note_others(struct record *record, struct span value)
+{
+	bool has_number;
+
+	if (record->depth == 1 && is_others_name(record->path[0]) && kernel_line_names(value) &&
+		machine_name_is_like(value, &has_number))
+		record->others = machine_name_join(record->others, value);
 }
 
 static void note_program(struct record *record, struct span value)
@@ -257,6 +281,7 @@ static bool take_value(struct record *record, struct span *text)
 		for (size_t i = 0; i < record->depth && i < PATH_KEYS; i++)
 			note_origin(record, i, *text, &record->around[i].own);
 		note_origin(record, 0, *text, &record->pods);
+		note_others(record, *text);
 		note_program(record, *text);
 	}
 	return true;
@@ -273,13 +298,22 @@ static struct span choose(const struct record *record)
 
 	if (own->host.len && own->count >= JOURNALS_NAMES && pods.len && !machine_name_is_same(own->host, pods))
 		return MACHINE_OF_NOBODY;
-	return machine_name_join(own->host.len ? own->host : pods, record->inner);
+	struct span host = machine_name_join(own->host.len ? own->host : pods, record->inner);
+	if (!record->others.len || (own->host.len && own->count < JOURNALS_NAMES))
+		return host;
+	return host.len ? machine_name_join(host, record->others) : MACHINE_OF_NOBODY;
+}
+
+/* Collectors and loggers call it so; "text" is what people write. */
+static bool holds_line(struct span key)
+{
+	return unwrap_is_message(key) && !span_equal(key, SPAN("text"));
 }
 
 /* The member just read is what the record is about, and not what it says beside. */
 static bool is_at_message(const struct record *record)
 {
-	return record->depth == 1 && unwrap_is_message(record->path[0]);
+	return record->depth == 1 && holds_line(record->path[0]);
 }
 
 static bool is_in_list(const struct record *record)
@@ -309,8 +343,7 @@ static bool is_line(const struct record *record)
 	struct span key = record->depth <= PATH_KEYS ? record->path[record->depth - 1] : SPAN("");
 
 	if (record->depth == 1)
-		return is_one_of(key, outer, sizeof outer / sizeof *outer) ||
-		       (unwrap_is_message(key) && !span_equal(key, SPAN("text")));
+		return is_one_of(key, outer, sizeof outer / sizeof *outer) || holds_line(key);
 	return is_one_of(key, inner, is_in_list(record) ? 1 : sizeof inner / sizeof *inner);
 }
 
@@ -340,6 +373,7 @@ static struct quoted read_record(struct span text, size_t level, const struct re
 	struct record record = {
 		.rest = text,
 		.inner = SPAN(""),
+		.others = SPAN(""),
 		.pods = {pods_names, sizeof pods_names / sizeof *pods_names, SPAN("")},
 	};
 	struct quoted quoted = {.host = SPAN("")};
@@ -418,8 +452,25 @@ bool kernel_record_find(struct span text, struct span said, struct buf *plain, s
 
 bool kernel_record_find_programs(struct span text, struct span said, struct buf *plain, struct span *host)
 {
-	*host = find_programs_record(text, said, plain).host;
+	struct quoted quoted = find_programs_record(text, said, plain);
+
+	*host = quoted.host.len ? quoted.host : quoted.machine;
 	return host->len;
+}
+
+bool kernel_record_names_machine(struct span key, struct span value, bool *is_other)
+{
+	bool has_number;
+
+	*is_other = is_others_name(key);
+	if (*is_other)
+		return kernel_line_names(value) && machine_name_is_like(value, &has_number);
+	for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) {
+		struct span rest = own_names[i];
+		if (take_key(&rest, key) && !rest.len)
+			return names_machine_as(own_names[i], value);
+	}
+	return false;
 }
 
 bool kernel_line_is_sure(struct span text, struct span said)
@@ -444,8 +495,8 @@ enum record_words kernel_record_words(struct span record, struct span said, own_
 	return quoted.is_said && !quoted.is_free ? RECORD_LISTS : RECORD_SAYS;
 }
 
-/* Also of a record in the record, whose quotes have a backslash in front. */
-static bool has_member(struct span record, struct span name)
+/* Also of a record in the record, whose quotes have a backslash in front. *value: what is behind the colon. */
+static bool find_member(struct span record, struct span name, struct span *value)
 {
 	for (ptrdiff_t at; (at = span_find(record, name)) >= 0;) {
 		struct span rest = span_skip(record, (size_t)at + name.len);
@@ -454,7 +505,30 @@ static bool has_member(struct span record, struct span name)
 		rest = span_skip(rest, count_char(rest, '\\'));
 		if (!is_begun || !span_take(&rest, SPAN("\"")))
 			continue;
-		if (char_at(span_skip(rest, count_char(rest, ' ')), 0) == ':')
+		rest = span_skip(rest, count_char(rest, ' '));
+		if (!span_take(&rest, SPAN(":")))
+			continue;
+		rest = span_skip(rest, count_char(rest, ' '));
+		*value = span_skip(rest, count_char(rest, '\\'));
+		return true;
+	}
+	return false;
+}
+
+/* "role": "user" of a conversation, "channel" and "user" of a chat's. */
+static bool is_of_talk(struct span record)
+{
+	static const struct span roles[] = {
+		SPAN("\"user"), SPAN("\"assistant"), SPAN("\"human"), SPAN("\"bot"), SPAN("\"model"), SPAN("\"tool")};
+	struct span value;
+
+	if (find_member(record, SPAN("channel"), &value) && find_member(record, SPAN("user"), &value))
+		return true;
+	if (!find_member(record, SPAN("role"), &value))
+		return false;
+	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+		struct span rest = value;
+		if (span_take(&rest, roles[i]) && (char_at(rest, 0) == '"' || char_at(rest, 0) == '\\'))
 			return true;
 	}
 	return false;
@@ -462,8 +536,24 @@ static bool has_member(struct span record, struct span name)
 
 bool kernel_record_is_sample(struct span record)
 {
+	struct span value;
+
 	record = span_cut(record, KERNEL_RECORD_BYTES);
-	return has_member(record, SPAN("prompt")) || has_member(record, SPAN("completion"));
+	return find_member(record, SPAN("prompt"), &value) || find_member(record, SPAN("completion"), &value) ||
+	       is_of_talk(record);
+}
+
+/* Its text is in "text" alone. */
+static bool has_text_alone(struct span record)
+{
+	static const struct span names[] = {SPAN("message"), SPAN("msg"), SPAN("log"), SPAN("MESSAGE"), SPAN("line"),
+		SPAN("event"), SPAN("body"), SPAN("short_message"), SPAN("textPayload")};
+	struct span value;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (find_member(record, names[i], &value))
+			return false;
+	return find_member(record, SPAN("text"), &value);
 }
 
 void kernel_record_machine(struct span record, struct buf *plain, struct span *host)
@@ -562,12 +652,13 @@ bool kernel_record_wrap(struct span text, struct span host, bool is_sure, struct
 bool kernel_record_keep(struct span record, struct span text, struct buf *plain, struct buf *out)
 {
 	size_t breaks = count_breaks(text);
+	bool is_sample = kernel_record_is_sample(record) || has_text_alone(record);
 
-	if (record.len > KERNEL_RECORD_BYTES || breaks >= KERNEL_LINES_MAX || (!breaks && names_machine(text, plain)))
+	if (record.len > KERNEL_RECORD_BYTES || breaks >= KERNEL_LINES_MAX ||
+		(!is_sample && !breaks && names_machine(text, plain)))
 		return false;
 	struct quoted quoted = is_programs(text) ? find_programs_record(record, accusing_line(text), plain)
 						 : find_record(record, text, true, NULL, plain);
-	bool is_sample = kernel_record_is_sample(record);
 	if (!quoted.host.len && !is_sample)
 		return false;
 	buf_reset(out);

@@ -32,8 +32,10 @@ enum record_words {
 	RECORD_LISTS /* as a pattern: in a member of such a name, or by themselves in a list */
 };
 enum record_words kernel_record_words(struct span record, struct span said, own_line_shape *shape, struct buf *plain);
-/* Of what somebody asks a model, or what that answers: it has a member "prompt" or "completion". */
+/* Of what somebody asks a model, or what that answers, or of a chat: it has a member "prompt" or "completion", a "role" of a conversation, or a "channel" and a "user". */
 bool kernel_record_is_sample(struct span record);
+/* By such a member a record names that machine; *is_other: one beside its own, so it may be either's. */
+bool kernel_record_names_machine(struct span key, struct span value, bool *is_other);
 /* A name by which records call the program that wrote a line. */
 bool kernel_record_names_program(struct span key);
 /* Of which machine it is by its members, whatever its text is; "": they do not say; MACHINE_OF_NOBODY: it may be one of two. */

@@ -113,7 +113,7 @@ static bool is_role(struct span name, bool *is_part)
 		"stdout", "stderr", "actor", "layer", "expert", "shard", "batch", "attempt", "loss", "torchrun", "seed",
 		"fold", "exporter", "monitor", "watch", "watcher", "detector", "agent", "logger", "dmesg", "syslog",
 		"daemon", "collector", "nic", "nvme", "card", "slot", "port", "rail", "hca", "disk", "pci", "v", "fp",
-		"bf", "gpt", "eth", "ib", "ens", "eno", "enp", "mlx", "bond", "lo", "docker", "veth"};
+		"bf", "gpt", "eth", "ib", "ens", "eno", "enp", "mlx", "bond", "lo", "docker", "veth", "thread", "pool"};
 	struct span last, stem = stem_of(name, &last);
 	bool is_word = is_one_of(last, words, sizeof words / sizeof *words);
 

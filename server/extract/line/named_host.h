@@ -21,3 +21,11 @@ enum naming {
 /* Of a line in which that was found; what is about no machine is one's only where its kernel says it. *host: "" with NAMING_NONE. It lives as long as the line and `plain`, which fails out of memory. */
 enum naming named_host_read(
 	struct span text, const struct signature_found *found, struct buf *plain, struct span *host);
+/* "[pod/train-0/pytorch] " of kubectl stands in front. */
+bool named_host_is_pods(struct span line);
+
+/* Of journald's record of a member a line: where it begins, its machine, and its line. */
+enum record_part { RECORD_PART_NONE, RECORD_PART_BEGIN, RECORD_PART_HOST, RECORD_PART_MESSAGE };
+
+/* *host: of RECORD_PART_HOST, if it names a machine; else "". */
+enum record_part named_host_record_part(struct span line, struct span *host);

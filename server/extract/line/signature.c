@@ -252,6 +252,8 @@ static enum voice voice_of_one(const struct compiled *item, struct span text, st
 		return voice_of(SPEAKER_KERNEL, text, said);
 	if (signature->is_check)
 		return voice_of(SPEAKER_CHECK, text, said);
+	if (signature->about == SIGNATURE_CHECKPOINT)
+		return voice_of(SPEAKER_TRAINER, text, said);
 	if (voice_is_drivers(said))
 		return voice_of(SPEAKER_DRIVER, text, said);
 	if (signature->about == SIGNATURE_NODE)

@@ -58,7 +58,7 @@ static size_t date_length(struct span text)
 	return 0;
 }
 
-/* "Jun 25 12:34:56", "Tue Jun 25 12:34:56 2024", "Tue 2024-06-25 12:34:56 UTC" */
+/* "Jun 25 12:34:56", "Jun 25 2024 12:34:56", "Tue Jun 25 12:34:56 2024", "Tue 2024-06-25 12:34:56 UTC" */
 static bool take_named(struct span *text)
 {
 	struct span rest = *text;
@@ -70,6 +70,7 @@ static bool take_named(struct span *text)
 		if (!has_form(rest, "dd ") && !has_form(rest, " d "))
 			return false;
 		rest = span_skip(rest, 3);
+		rest = span_skip(rest, has_form(rest, "dddd dd:") ? 5 : 0); /* "Nov 30 2026 01:10:00" */
 	} else if (has_day && has_form(rest, "dddd-dd-dd ")) {
 		rest = span_skip(rest, 11);
 	} else {

@@ -5,6 +5,7 @@
 #include "extract/line/kernel_record.h"
 #include "extract/line/own_line.h"
 #include "extract/line/prefix.h"
+#include "extract/line/saved_line.h"
 #include "extract/line/unwrap.h"
 
 enum { SOURCE_INDENT = 4 };
@@ -18,6 +19,7 @@ static const struct rule {
 	[SPEAKER_CHECK] = {own_line_is_checks, VOICE_QUOTE},
 	[SPEAKER_WITNESS] = {own_line_is_programs, VOICE_TALK},
 	[SPEAKER_PROGRAM] = {NULL, VOICE_OWN},
+	[SPEAKER_TRAINER] = {saved_line_is_trainers, VOICE_QUOTE},
 };
 
 /* The pattern of the signature leaves out the first letter: kernels print it large or small. */
@@ -66,8 +68,6 @@ static enum voice voice_in_record(enum speaker speaker, struct span record, stru
 {
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 
-	if (speaker != SPEAKER_PROGRAM && kernel_record_is_sample(record))
-		return VOICE_QUOTE;
 	enum record_words words = kernel_record_words(record, said, rules[speaker].is_own, &plain);
 	if (plain.failure || words == RECORD_IS_OWN)
 		return VOICE_OWN;
@@ -171,6 +171,46 @@ static bool is_supposed(struct span text, struct span said)
 	return supposes(word, SPAN(""));
 }
 
+/* ---- who says it ---- */
+
+/* "INST", "user", "doc7", "sample_17": a model that is asked, who asks it, and what it is given to read. */
+static bool names_talker(struct span name)
+{
+	static const struct span names[] = {SPAN("inst"), SPAN("user"), SPAN("human"), SPAN("assistant"), SPAN("bot"),
+		SPAN("chat"), SPAN("doc"), SPAN("document"), SPAN("ticket"), SPAN("case"), SPAN("sample"),
+		SPAN("example"), SPAN("chunk"), SPAN("passage"), SPAN("snippet"), SPAN("article"), SPAN("question"),
+		SPAN("answer"), SPAN("query"), SPAN("prompt"), SPAN("turn"), SPAN("q")};
+
+	while (name.len && (is_digit(name.ptr[name.len - 1]) || memchr("-_", name.ptr[name.len - 1], 2)))
+		name.len--;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (span_equal_fold(name, names[i]))
+			return true;
+	return false;
+}
+
+/* "[user] ", "<user> ", "doc7: " */
+static bool begins_with_talker(struct span text)
+{
+	char open = char_at(text, 0), close = open == '[' ? ']' : open == '<' ? '>' : ':';
+	struct span rest = span_skip(text, close != ':');
+	size_t len = count_name(rest);
+
+	return char_at(rest, len) == close && char_at(rest, len + 1) == ' ' && names_talker(span_of(rest.ptr, len));
+}
+
+/* In front of a whole line, a kernel's header and all. */
+static bool is_talkers(struct span text)
+{
+	struct span places[PLACES_MAX];
+	size_t count = line_places(text, places);
+
+	for (size_t i = 0; i < count; i++)
+		if (begins_with_talker(places[i]))
+			return true;
+	return false;
+}
+
 static bool is_row(struct span text)
 {
 	struct prefix prefix;
@@ -179,11 +219,14 @@ static bool is_row(struct span text)
 	return char_at(start, 0) == '|';
 }
 
-enum voice voice_of(enum speaker speaker, struct span text, struct span said)
+static enum voice judge(enum speaker speaker, struct span text, struct span said)
 {
 	const struct rule *rule = &rules[speaker];
 	struct span until = span_of(text.ptr, (size_t)(said.ptr - text.ptr) + said.len), record, host;
+	bool is_record = find_record(text, &record) && record.ptr <= said.ptr;
 
+	if (is_record && speaker != SPEAKER_PROGRAM && kernel_record_is_sample(record))
+		return VOICE_QUOTE;
 	if (kernel_line_find(until, kernel_line_is_talked_of, &host))
 		return VOICE_QUOTE;
 	if (speaker == SPEAKER_KERNEL)
@@ -196,9 +239,19 @@ enum voice voice_of(enum speaker speaker, struct span text, struct span said)
 		return VOICE_QUOTE;
 	if (speaker != SPEAKER_CHECK && is_of_monitor(until))
 		return VOICE_OWN;
-	if (find_record(text, &record) && record.ptr <= said.ptr)
+	if (is_record)
 		return voice_in_record(speaker, record, said);
+	if (speaker == SPEAKER_TRAINER && (is_row(text) || is_in_quotes(text, said)))
+		return VOICE_QUOTE;
 	if (rule->is_own && rule->is_own(text, said))
 		return VOICE_OWN;
 	return is_row(text) || is_in_quotes(text, said) ? VOICE_QUOTE : rule->otherwise;
+}
+
+enum voice voice_of(enum speaker speaker, struct span text, struct span said)
+{
+	enum voice voice = judge(speaker, text, said);
+	struct span until = span_of(text.ptr, (size_t)(said.ptr - text.ptr) + said.len);
+
+	return voice == VOICE_OWN && rules[speaker].is_own && is_talkers(until) ? rules[speaker].otherwise : voice;
 }

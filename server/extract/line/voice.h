@@ -16,6 +16,7 @@ enum speaker {
 	SPEAKER_CHECK, /* of a machine: dcgmi, nvidia-smi */
 	SPEAKER_WITNESS, /* a program to which its machine failed, or Slurm of its nodes */
 	SPEAKER_PROGRAM, /* of its own failure */
+	SPEAKER_TRAINER, /* of a checkpoint that it saved */
 	SPEAKERS
 };
 

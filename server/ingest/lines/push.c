@@ -310,7 +310,8 @@ static enum status keep_machine(struct ingest_parser *parser, const struct batch
 
 	if (!host.len)
 		host = label_set_value(&parser->labels, LABEL_HOST);
-	bool is_sure = parser->entry_is_kernels, is_own = span_equal_fold(host, part->stream) && !is_sure;
+	bool is_sure = parser->entry_is_kernels || parser->labels.is_kernels;
+	bool is_own = span_equal_fold(host, part->stream) && !is_sure;
 	if (!kernel_line_names(host) || stream_is_system(part->stream) || is_own ||
 		batch->text_bytes >= parser->options.max_push_bytes || !(is_sure || kernel_line_may_accuse(*text)))
 		return OK;

@@ -100,6 +100,7 @@ struct batch {
 	struct buf content, block;
 	struct buf filter; /* of the block, for searches */
 	bool is_senders; /* who submitted it frees it once it was told what became of it: not the writer, for which others wait */
+	bool may_wait; /* extraction has enough before it without this one (pipeline_submit) */
 	size_t packed_lines; /* how many lines those hold: of a batch that had to wait there may be more by now */
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "extract/line/named_host.h"
 #include "extract/line/status_line.h"
 #include "model/incident.h"
 #include "model/metrics/stream_name.h"
@@ -327,6 +328,8 @@ static enum status extract_values(struct pipeline *pipeline, struct stream_state
 
 	found->count = 0;
 	TRY(extract_line(stream->extractor, definitions->set, scratch, input, arrival_ms, found, err));
+	if (found->count)
+		stream->has_bare_steps = !named_host_is_pods(input->text);
 	if (found->count || extractor_attempt(stream->extractor) != attempt)
 		TRY(take_found(pipeline, stream, definitions, attempt, found, arrival_ms, err));
 	return silences_feed(pipeline, stream, definitions, &heard, found, err);

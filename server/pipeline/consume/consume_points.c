@@ -3,6 +3,7 @@
  * attempt that the stream is in, which their own steps may open, too (extract/sent.h). A later point of the same series and step is a point of its own.
  * Of a distribution the mean of each interval is the metric; its sum and its count are series without a role.
  */
+#include "extract/derive.h"
 #include "pipeline/consume/consume.h"
 #include "pipeline/consume/life_signs.h"
 #include "model/metrics/stream_name.h"
@@ -75,6 +76,12 @@ static void count_taken(struct pipeline *pipeline, const struct stream_state *st
 {
 	if (!stream->said)
 		atomic_fetch_add(&pipeline->figures.points, count);
+}
+
+/* A series has the unit of its first point. */
+static int factor_to(const struct series_state *series, const struct batch_series *sent)
+{
+	return time_unit_factor(sent->unit, span_from(series->unit));
 }
 
 /* Sent again, by a second sender of the same series, or out of order: a clock's series only goes on. */
@@ -151,6 +158,7 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 	bool is_of_steps = series_is_of_steps(sent, span_from(stream->name));
 	bool may_lead = is_of_steps || (series->says_steps && sent->steps[sent->count - 1] == STEP_0_OR_NONE);
 	bool leads = may_lead && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
+	int factor = factor_to(series, sent);
 	size_t taken = 0;
 	for (size_t i = 0; i < sent->count; i++) {
 		if (is_old_sample(series, sent, i)) {
@@ -160,7 +168,8 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		taken++;
 		if (leads)
 			TRY(place_step(stream, series, sent, i, arrival_ms, err));
-		TRY(consume_value(pipeline, stream, series, sent, i, sent->values[i], arrival_ms, err));
+		double value = time_unit_convert(sent->values[i], factor);
+		TRY(consume_value(pipeline, stream, series, sent, i, value, arrival_ms, err));
 	}
 	count_taken(pipeline, stream, taken);
 	return is_of_steps || is_of_tracker(stream, sent) ? note_told(stream, series, sent, err) : OK;
@@ -224,6 +233,7 @@ static enum status consume_mean(struct pipeline *pipeline, struct stream_state *
 	TRY(find_mean_series(pipeline, stream, sent, &series, err));
 	if (series) {
 		count_taken(pipeline, stream, 1);
+		value = time_unit_convert(value, factor_to(series, sent));
 		return consume_value(pipeline, stream, series, sent, at, value, arrival_ms, err);
 	}
 	atomic_fetch_add(&pipeline->figures.refused_points, 1);

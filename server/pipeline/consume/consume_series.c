@@ -1,5 +1,6 @@
 /* Which series of its stream a value is of, and whether it becomes a point at all. */
 #include "base/clock.h"
+#include "extract/derive.h"
 #include "pipeline/consume/consume.h"
 #include "state/figures.h"
 
@@ -81,34 +82,10 @@ static bool grow_numbers(struct stream_state *stream, uint32_t number)
 	return true;
 }
 
-/* 0: it is no unit of time. */
-static int microseconds_of(struct span unit)
-{
-	if (span_equal(unit, SPAN("s")))
-		return 1000000;
-	if (span_equal(unit, SPAN("ms")))
-		return 1000;
-	return span_equal(unit, SPAN("us"));
-}
-
 /* A trainer's own line may have "step_time=350ms" where its progress bar has "1.82s/it": one metric, in the unit of its first point. */
-static int factor_between(struct span from, struct span to)
-{
-	int a = microseconds_of(from), b = microseconds_of(to);
-
-	if (!a || !b || a == b)
-		return 0;
-	return a > b ? a / b : -(b / a);
-}
-
 void consume_convert(const struct stream_state *stream, struct extracted *one)
 {
-	int factor = stream->by_number[one->series].factor;
-
-	if (factor > 0)
-		one->point.value *= factor;
-	else if (factor < 0)
-		one->point.value /= -factor;
+	one->point.value = time_unit_convert(one->point.value, stream->by_number[one->series].factor);
 }
 
 enum status consume_series_of(struct pipeline *pipeline, struct stream_state *stream,
@@ -132,7 +109,7 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 		return OK;
 	}
 	stream->by_number[number] =
-		(struct numbered_series){*out, factor_between(definition.unit, span_from((*out)->unit))};
+		(struct numbered_series){*out, time_unit_factor(definition.unit, span_from((*out)->unit))};
 	return OK;
 }
 

@@ -60,9 +60,12 @@ static enum status write_seconds(
 	return pools_put_job(tx, row, err);
 }
 
-/* All are read with each change of the job's life: what its streams say together is no more than one of them may. */
+/*
+ * All are read with each change of the job's life: what its streams say together is no more than one of them may. An end comes behind all
+ * of that, and has as much room again.
+ */
 static enum status make_room(
-	struct store_tx *tx, struct arena *arena, int64_t job_id, bool *has_room, struct error *err)
+	struct store_tx *tx, struct arena *arena, int64_t job_id, struct span status, bool *has_room, struct error *err)
 {
 	struct told_row *rows;
 	size_t count, of_log = 0;
@@ -71,7 +74,7 @@ static enum status make_room(
 	TRY(told_fold_runs(tx, job_id, TOLD_FOLD_ENDS, rows, &count, err));
 	for (size_t i = 0; i < count; i++)
 		of_log += rows[i].source == SOURCE_LOG;
-	*has_room = of_log < STATUSES_MAX;
+	*has_room = of_log < (phase_is_final(status) ? 2 * STATUSES_MAX : STATUSES_MAX);
 	return OK;
 }
 
@@ -81,7 +84,7 @@ static enum status write_transition(
 	const struct status_line *line = &heard->line;
 	bool has_failed = span_equal(line->status, SPAN("Failed")), has_room;
 
-	TRY(make_room(tx, arena, row->job_id, &has_room, err));
+	TRY(make_room(tx, arena, row->job_id, line->status, &has_room, err));
 	if (!has_room)
 		return OK;
 	heard->life = (struct life){.pipeline = heard->pipeline, .arena = arena, .now_ms = clock_wall_ms()};

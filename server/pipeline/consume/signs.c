@@ -294,12 +294,29 @@ static enum status take_checkpoint(struct pipeline *pipeline, struct stream_stat
 	return checkpoint_take(pipeline, stream, &row, err);
 }
 
+/* Its machine stands above the line. */
+static enum status note_record(struct stream_state *stream, struct span text, struct error *err)
+{
+	struct span host;
+	enum record_part part = named_host_record_part(text, &host);
+
+	if (part == RECORD_PART_HOST && !stream->signs && !(stream->signs = signs_new()))
+		return error_no_memory(err);
+	if (!stream->signs || (part != RECORD_PART_HOST && part != RECORD_PART_BEGIN))
+		return OK;
+	buf_reset(&stream->signs->record_host);
+	if (host.len < SIGN_HOST_BYTES)
+		buf_append_span(&stream->signs->record_host, host);
+	return buf_status(&stream->signs->record_host, err);
+}
+
 /* What the line says of itself; a stream of a machine's own is of that machine. A name that cannot be kept is none that is known. */
 static enum naming name_host(
 	const struct stream_state *stream, struct span text, struct buf *plain, struct signature_found *found)
 {
 	enum naming naming = found->host.len ? NAMING_SURE : NAMING_NONE;
 	enum signature_about about = found->signature->about;
+	struct span of_record;
 
 	if (found->voice == VOICE_TALK) {
 		found->host = MACHINE_OF_TALK;
@@ -308,6 +325,11 @@ static enum naming name_host(
 	if (naming == NAMING_NONE && (about == SIGNATURE_NODE || about == SIGNATURE_RUN) &&
 		!stream_is_system(span_from(stream->name)))
 		naming = named_host_read(text, found, plain, &found->host);
+	if (naming == NAMING_NONE && stream->signs->record_host.len &&
+		named_host_record_part(text, &of_record) == RECORD_PART_MESSAGE) {
+		naming = NAMING_ELSEWHERE;
+		found->host = buf_span(&stream->signs->record_host);
+	}
 	if (span_is_utf8(found->host) && found->host.len < SIGN_HOST_BYTES)
 		return naming;
 	found->host = MACHINE_OF_NOBODY;
@@ -324,6 +346,8 @@ static enum status take_line(struct pipeline *pipeline, struct stream_state *str
 		return OK;
 	if (!stream->signs && !(stream->signs = signs_new()))
 		return error_no_memory(err);
+	if (found.signature->about == SIGNATURE_CHECKPOINT && stream->has_bare_steps && named_host_is_pods(line->text))
+		return OK; /* another job's */
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
@@ -338,6 +362,8 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 {
 	struct extract_line shown = *line;
 
+	if (!line->text.len || line->text.ptr[0] == '_' || line->text.ptr[0] == ' ')
+		TRY(note_record(stream, line->text, err));
 	if (!line->text.len || !memchr(line->text.ptr, '\x1b', line->text.len))
 		return take_line(pipeline, stream, line, ts_ms, arrival_ms, scratch, err);
 	AUTO_DONE(buf) text = BUF_INIT(line->text.len);

@@ -9,11 +9,6 @@
 
 #include <stdio.h>
 
-struct fault_cleared {
-	uint32_t stream_id;
-	uint64_t line; /* the first */
-};
-
 static enum status refuse(struct span place, struct error *err)
 {
 	char field[128];
@@ -39,29 +34,34 @@ static enum status clear_one(struct store_tx *tx, struct arena *arena, int64_t j
 	TRY(store_read_streams(store_tx_reader(tx), arena, job_id, stream, &rows, &count, err));
 	if (!count)
 		return OK;
-	out->rows[out->count++] = (struct fault_cleared){rows[0].stream_id, line};
+	out->rows[out->count++] = (struct fault_line){rows[0].stream_id, line};
 	return store_clear_node_fault(tx, job_id, rows[0].stream_id, line, json_string_of(fault), was_there, err);
 }
 
-/* Failures of other jobs are named by what is cleared, or counts again; asked: NULL or null: that may be any of the job's. */
-static enum status name_others(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
-	const struct json *asked, struct faults_cleared *out, struct error *err)
+static bool is_among(const struct fault_line *rows, size_t count, const struct fault_line *row)
 {
-	struct stream_row *rows;
-	struct span stream;
-	uint64_t line;
-	size_t count;
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].stream_id == row->stream_id && rows[i].line == row->line)
+			return true;
+	return false;
+}
 
-	if (json_kind(asked) != JSON_OBJECT)
-		return named_elsewhere_write(pipeline, tx, arena, job_id, EVERY_FAULT, 0, &out->named, err);
-	for (const struct json *at = json_first(asked); at; at = json_next(at)) {
-		if (!by_hand_read_place(json_key_of(at), &stream, &line))
-			continue;
-		TRY(store_read_streams(store_tx_reader(tx), arena, job_id, stream, &rows, &count, err));
-		if (count)
-			TRY(named_elsewhere_write(
-				pipeline, tx, arena, job_id, rows[0].stream_id, line, &out->named, err));
-	}
+static enum status name_by(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
+	const struct fault_line *row, struct faults_cleared *out, struct error *err)
+{
+	return named_elsewhere_write(pipeline, tx, arena, job_id, row->stream_id, row->line, &out->named, err);
+}
+
+/* Failures of other jobs are named by what is cleared now, or counts again. */
+static enum status name_others(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
+	const struct fault_line *before, size_t count, struct faults_cleared *out, struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!is_among(out->rows, out->count, &before[i]))
+			TRY(name_by(pipeline, tx, arena, job_id, &before[i], out, err));
+	for (size_t i = 0; i < out->count; i++)
+		if (!is_among(before, count, &out->rows[i]))
+			TRY(name_by(pipeline, tx, arena, job_id, &out->rows[i], out, err));
 	return OK;
 }
 
@@ -70,6 +70,8 @@ enum status faults_by_hand_write(struct pipeline *pipeline, struct store_tx *tx,
 {
 	AUTO(json) document = NULL;
 	const struct json *asked = json_get(changes, "faults");
+	struct fault_line *before;
+	size_t count;
 	bool was_there;
 
 	*out = (struct faults_cleared){0}; /* after a commit that failed this runs again */
@@ -81,13 +83,14 @@ enum status faults_by_hand_write(struct pipeline *pipeline, struct store_tx *tx,
 	out->rows = arena_alloc(arena, ((faults ? json_count(faults) : 0) + 1) * sizeof *out->rows);
 	if (!out->rows)
 		return error_no_memory(err);
+	TRY(store_read_cleared_lines(store_tx_reader(tx), arena, job->job_id, &before, &count, err));
 	TRY(store_count_node_faults(tx, job->job_id, err));
 	for (const struct json *at = faults ? json_first(faults) : NULL; at; at = json_next(at)) {
 		TRY(clear_one(tx, arena, job->job_id, at, out, &was_there, err));
 		if (!was_there && by_hand_has_key(asked, json_key_of(at)))
 			return refuse(json_key_of(at), err);
 	}
-	return name_others(pipeline, tx, arena, job->job_id, asked, out, err);
+	return name_others(pipeline, tx, arena, job->job_id, before, count, out, err);
 }
 
 static void cut(struct stream_state *stream, const struct faults_cleared *cleared)

@@ -10,9 +10,9 @@
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
 
-struct fault_cleared;
+struct fault_line;
 struct faults_cleared { /* in the caller's arena */
-	struct fault_cleared *rows;
+	struct fault_line *rows;
 	size_t count;
 	struct named_elsewhere named; /* failures of other jobs that they name, or named */
 	bool is_said; /* what was cleared before and is not among them counts again */

@@ -18,13 +18,13 @@ static enum status name_one(
 }
 
 enum status named_elsewhere_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
-	int64_t stream, uint64_t line, struct named_elsewhere *out, struct error *err)
+	uint32_t stream_id, uint64_t line, struct named_elsewhere *out, struct error *err)
 {
 	int64_t *jobs;
 	size_t count, had = out->count;
 
 	TRY(store_read_failed_by(
-		store_tx_reader(tx), arena, job_id, stream, line, FAULT_AFTER_MS, NAMED_MAX, &jobs, &count, err));
+		store_tx_reader(tx), arena, job_id, stream_id, line, FAULT_AFTER_MS, NAMED_MAX, &jobs, &count, err));
 	if (!count)
 		return OK;
 	struct life *lives = arena_alloc(arena, (had + count) * sizeof *lives);

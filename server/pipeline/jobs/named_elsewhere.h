@@ -10,9 +10,8 @@ struct named_elsewhere {
 	struct life *lives;
 	size_t count;
 };
-enum { EVERY_FAULT = -1 }; /* stream: of the job */
 
 /* In the transaction that changes them: the faults of that line. Adds to out; after the commit: named_elsewhere_say. */
 enum status named_elsewhere_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, int64_t job_id,
-	int64_t stream, uint64_t line, struct named_elsewhere *out, struct error *err) MUST_CHECK;
+	uint32_t stream_id, uint64_t line, struct named_elsewhere *out, struct error *err) MUST_CHECK;
 void named_elsewhere_say(const struct named_elsewhere *named);

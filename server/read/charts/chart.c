@@ -1,7 +1,6 @@
 /* Points of a chart: sealed chunks, then the tail; folded into buckets of one width over all streams asked for. */
 #include "read/charts/chart.h"
 
-#include "extract/derive.h"
 #include "read/charts/chart_query.h"
 #include "read/charts/main_series.h"
 #include "read/charts/points_walk.h"
@@ -199,7 +198,7 @@ struct folding {
 	void (*take_bucket)(void *context, uint32_t attempt, const struct pyramid_bucket *bucket);
 	void (*take_point)(void *context, const struct point *point);
 	const struct series_view *unit_of; /* the first of them */
-	double scale; /* to its unit, of the series at work */
+	int factor; /* to its unit, of the series at work, as time_unit_convert wants it */
 	struct cell *cells; /* of one stream, where only means are asked for; NULL else */
 };
 
@@ -254,23 +253,23 @@ static void merge_ends(struct bucket *bucket, const struct pyramid_bucket *from,
 	}
 }
 
-static struct pyramid_bucket in_unit(const struct pyramid_bucket *from, double scale)
+static struct pyramid_bucket in_unit(const struct pyramid_bucket *from, int factor)
 {
 	struct pyramid_bucket out = *from;
 
-	out.first *= scale;
-	out.last *= scale;
-	out.min *= scale;
-	out.max *= scale;
-	out.sum *= scale;
+	out.first = time_unit_convert(out.first, factor);
+	out.last = time_unit_convert(out.last, factor);
+	out.min = time_unit_convert(out.min, factor);
+	out.max = time_unit_convert(out.max, factor);
+	out.sum = time_unit_convert(out.sum, factor);
 	return out;
 }
 
 static void fold_bucket(void *context, uint32_t attempt, const struct pyramid_bucket *said)
 {
 	struct folding *folding = context;
-	const struct pyramid_bucket converted = in_unit(said, folding->scale);
-	const struct pyramid_bucket *from = folding->scale == 1 ? said : &converted;
+	const struct pyramid_bucket converted = in_unit(said, folding->factor);
+	const struct pyramid_bucket *from = folding->factor ? &converted : said;
 	uint32_t stream = (uint32_t)(folding->stream - folding->view->streams);
 	uint64_t at = (uint64_t)(from->first_x >> folding->shift) - (uint64_t)folding->first_number;
 
@@ -428,10 +427,16 @@ static const struct series_view *count_series(const struct job_view *view, struc
 	return largest;
 }
 
-/* What figures of this series are in the unit of the first. */
-static double scale_to(const struct series_view *first, const struct series_view *series)
+/* A step's time is in ms where nobody says it, as in pace_unit. */
+static struct span unit_of(const struct series_view *series)
 {
-	return pace_unit(series->role, series->unit) / pace_unit(first->role, first->unit);
+	return series->role == ROLE_STEP_TIME && !series->unit.len ? SPAN("ms") : series->unit;
+}
+
+/* From the unit of this series to that of the first. */
+static int factor_to(const struct series_view *first, const struct series_view *series)
+{
+	return time_unit_factor(unit_of(series), unit_of(first));
 }
 
 static enum status fold_all(struct folding *folding, struct points_walk *walk, struct point *points, struct error *err)
@@ -445,7 +450,7 @@ static enum status fold_all(struct folding *folding, struct points_walk *walk, s
 			if (!is_of_metric(folding->stream, series, folding->query->metric))
 				continue;
 			folding->unit_of = folding->unit_of ? folding->unit_of : series;
-			folding->scale = scale_to(folding->unit_of, series);
+			folding->factor = factor_to(folding->unit_of, series);
 			TRY(fold_series(folding, walk, series, points, err));
 		}
 	}
@@ -587,13 +592,13 @@ static enum status fold_rows(
 	for (size_t i = 0; i < folding->view->stream_count; i++) {
 		const struct stream_view *stream = folding->stream = &folding->view->streams[i];
 		uint64_t before = folding->total;
-		double scale = 1;
+		int factor = 0;
 		memset(folding->cells, 0, folding->size * sizeof *folding->cells);
 		for (size_t j = 0; j < stream->series_count; j++) {
 			if (!is_of_metric(stream, &stream->series[j], folding->query->metric))
 				continue;
 			out->series = out->series ? out->series : &stream->series[j];
-			scale = scale_to(out->series, &stream->series[j]);
+			factor = factor_to(out->series, &stream->series[j]);
 			TRY(fold_series(folding, walk, &stream->series[j], points, err));
 		}
 		if (folding->total == before)
@@ -602,7 +607,7 @@ static enum status fold_rows(
 		out->row_streams[out->row_count++] = (uint32_t)i;
 		for (size_t column = 0; column < folding->size; column++) {
 			const struct cell *cell = &folding->cells[column];
-			row[column] = cell->count       ? scale * cell->sum / (double)cell->count
+			row[column] = cell->count       ? time_unit_convert(cell->sum / (double)cell->count, factor)
 				      : cell->bad_count ? INFINITY
 							: NAN;
 		}

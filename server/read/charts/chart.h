@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "extract/derive.h"
 #include "read/charts/chart_query.h"
 #include "state/streams/job_view.h"
 
@@ -22,13 +23,13 @@ struct bucket {
 };
 
 /* Its values in another unit. */
-static inline void bucket_scale(struct bucket *bucket, double scale)
+static inline void bucket_convert(struct bucket *bucket, int factor)
 {
-	bucket->first *= scale;
-	bucket->last *= scale;
-	bucket->min *= scale;
-	bucket->max *= scale;
-	bucket->sum *= scale;
+	bucket->first = time_unit_convert(bucket->first, factor);
+	bucket->last = time_unit_convert(bucket->last, factor);
+	bucket->min = time_unit_convert(bucket->min, factor);
+	bucket->max = time_unit_convert(bucket->max, factor);
+	bucket->sum = time_unit_convert(bucket->sum, factor);
 }
 
 struct chart {

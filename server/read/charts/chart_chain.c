@@ -114,19 +114,6 @@ static enum status grow_view(struct arena *arena, struct chart *out, const struc
 	return OK;
 }
 
-/* One job of a chain may print a step's time in s, the next one in ms. */
-static double scale_between(struct span from, struct span to)
-{
-	static const struct span times[] = {SPAN("s"), SPAN("ms"), SPAN("us")};
-	bool is_from_time = false, is_to_time = false;
-
-	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-		is_from_time |= span_equal(from, times[i]);
-		is_to_time |= span_equal(to, times[i]);
-	}
-	return is_from_time && is_to_time ? pace_unit(ROLE_STEP_TIME, from) / pace_unit(ROLE_STEP_TIME, to) : 1;
-}
-
 static enum status append(struct arena *arena, struct chart *out, const struct chart *one, struct error *err)
 {
 	uint32_t offset = (uint32_t)out->view.stream_count;
@@ -135,13 +122,14 @@ static enum status append(struct arena *arena, struct chart *out, const struct c
 	if (!buckets)
 		return error_no_memory(err);
 	out->unit = out->count ? out->unit : one->unit;
-	double scale = scale_between(one->unit, out->unit);
+	/* one job of a chain may print a step's time in s, the next one in ms */
+	int factor = time_unit_factor(one->unit, out->unit);
 	if (out->count)
 		memcpy(buckets, out->buckets, out->count * sizeof *buckets);
 	for (size_t i = 0; i < one->count; i++) {
 		struct bucket *bucket = &buckets[out->count + i];
 		*bucket = one->buckets[i];
-		bucket_scale(bucket, scale);
+		bucket_convert(bucket, factor);
 		bucket->min_stream += offset;
 		bucket->max_stream += offset;
 		bucket->first_stream += offset;

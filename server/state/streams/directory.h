@@ -189,6 +189,7 @@ struct stream_state {
 	uint64_t rules_seq;
 	struct extractor *extractor;
 	struct signs *signs; /* NULL: no line had any */
+	bool has_bare_steps; /* its newest line with points has no pod of kubectl's in front; not packed */
 	struct log_scores *scores; /* the same of tables of scores */
 	struct silences *silences; /* NULL: no definition found anything */
 	struct settings *settings; /* NULL: its lines are not looked at any more */

@@ -8,8 +8,10 @@ struct signs *signs_new(void)
 {
 	struct signs *signs = mem_zeroed(sizeof *signs);
 
-	if (signs)
-		signs->checkpoint_step = -1;
+	if (!signs)
+		return NULL;
+	signs->checkpoint_step = -1;
+	signs->record_host = BUF_INIT(SIGN_HOST_BYTES);
 	return signs;
 }
 
@@ -22,6 +24,7 @@ void signs_free(struct signs *signs)
 		buf_done(&signs->items[i].text);
 		buf_done(&signs->items[i].host);
 	}
+	buf_done(&signs->record_host);
 	mem_free(signs->items);
 	mem_free(signs->cuts.at);
 	mem_free(signs->cuts.begun);

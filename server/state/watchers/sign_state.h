@@ -40,6 +40,7 @@ struct signs {
 	struct sign_cuts cuts;
 	int64_t checkpoint_step; /* the last one taken, and its attempt: many lines may tell of one */
 	uint32_t checkpoint_attempt;
+	struct buf record_host; /* of journald's record whose lines are read; not packed */
 };
 
 struct signs *signs_new(void) __attribute__((warn_unused_result));

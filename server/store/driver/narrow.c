@@ -79,37 +79,14 @@ static void put_days(struct buf *out, const struct table_shape *table)
 	buf_append_text(out, " FROM goodput_days WHERE job_id IN (SELECT job_id FROM jobs) GROUP BY day");
 }
 
-/* Of a job of no team, the fleet's own. */
-static void put_is_fleets(struct buf *out, struct span schema)
+/* The name of a job is told in rows of another one. */
+static void put_column(struct buf *out, const struct table_shape *table, struct span column)
 {
-	buf_printf(out, "EXISTS (SELECT 1 FROM %.*s.jobs AS j WHERE j.job_id = t.job_id AND j.team = '')",
-		SPAN_ARGS(schema));
-}
-
-/* The name of a job is told in rows of another one. Of what the fleet's own log tells of a machine, not in whose words. */
-static void put_column(struct buf *out, const struct table_shape *table, struct span column, struct span schema)
-{
-	if (span_equal(table->name, SPAN("node_faults")) && span_equal(column, SPAN("text"))) {
-		buf_append_text(out, "CASE WHEN ");
-		put_is_fleets(out, schema);
-		buf_append_text(out, " THEN '' ELSE t.text END AS text");
-	} else if (span_equal(table->name, SPAN("pool_jobs")) && span_equal(column, SPAN("told_heir"))) {
+	if (span_equal(table->name, SPAN("pool_jobs")) && span_equal(column, SPAN("told_heir")))
 		buf_append_text(
 			out, "coalesce((SELECT h.name FROM jobs AS h WHERE h.name = t.told_heir), '') AS told_heir");
-	} else {
+	else
 		buf_printf(out, "t.%.*s", SPAN_ARGS(column));
-	}
-}
-
-/* Faults that the fleet's own log tells of, of machines that the team's jobs use; not those that somebody cleared: why is that log's. */
-static void put_fleets_faults(struct buf *out, struct span schema, const char *team)
-{
-	buf_append_text(out, " OR (t.cleared = '' AND ");
-	put_is_fleets(out, schema);
-	buf_printf(out,
-		" AND EXISTS (SELECT 1 FROM %.*s.stream_hosts AS h JOIN %.*s.jobs AS j ON j.job_id = h.job_id"
-		" WHERE h.host = t.host AND j.team <> '' AND j.team = (SELECT %s)))",
-		SPAN_ARGS(schema), SPAN_ARGS(schema), team);
 }
 
 static void put_condition(struct buf *out, const struct table_shape *table, struct span schema, const char *team)
@@ -138,12 +115,10 @@ static void put_rows(struct buf *out, const struct table_shape *table, struct sp
 	buf_append_text(out, "SELECT ");
 	for (size_t i = 0; i < table->column_count; i++) {
 		buf_append_text(out, i ? ", " : "");
-		put_column(out, table, table->columns[i], schema);
+		put_column(out, table, table->columns[i]);
 	}
 	buf_printf(out, " FROM %.*s.%.*s AS t WHERE ", SPAN_ARGS(schema), SPAN_ARGS(table->name));
 	put_condition(out, table, schema, team);
-	if (span_equal(table->name, SPAN("node_faults")))
-		put_fleets_faults(out, schema, team);
 }
 
 static enum status make_view(

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 static struct regex *compiled(const char *pattern, unsigned flags)
 {
@@ -296,6 +297,36 @@ TEST(a_long_line_is_searched_without_a_watch_where_few_bytes_may_begin_a_match)
 		CHECK_SPAN(groups[2], SPAN("2.302070E+00"));
 		CHECK_SPAN(groups[8], SPAN("0"));
 		CHECK(!groups[9].ptr);
+	}
+}
+
+/* A line of verl's: the pattern's '^' alone says that a match begins nowhere else. */
+TEST(a_long_line_is_searched_without_a_watch_where_a_match_begins_at_its_start_alone)
+{
+	static const char ahead[] =
+		"(?=.*?\\bcritic/(?:score|reward)/mean:(\\d+))?(?=.*?\\bcritic/(?:grad|norm):(\\d+))?"
+		"(?=.*?\\blr:(\\d+))?";
+	static const char *const starts[] = {"^", "\\A"};
+	AUTO(regex_scratch) scratch = regex_scratch_new();
+	struct span groups[REGEX_MAX_GROUPS];
+	unsigned percent = 0;
+	char line[2000];
+
+	for (size_t i = 0; i < sizeof line; i++)
+		line[i] = "critic/loss:1 - "[i % 16];
+	memcpy(line, "step:7 - ", 9);
+	memcpy(line + 1000, " lr:3 ", 6);
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+		char pattern[200];
+		snprintf(pattern, sizeof pattern, "%sstep:(\\d+) - %s", starts[i], ahead);
+		AUTO(regex) regex = compiled(pattern, 0);
+		CHECK_INT(regex_search(regex, scratch, SPAN("step"), 0, groups), REGEX_NO_MATCH);
+		mem_fail_at(1); /* the form of it that can be watched would be made now, at its second stage then */
+		CHECK_INT(regex_search_counted(regex, scratch, span_of(line, sizeof line), 0, groups, &percent),
+			REGEX_MATCH);
+		mem_fail_at(0);
+		CHECK_INT(percent, 0);
+		CHECK_SPAN(groups[4], SPAN("3"));
 	}
 }
 

@@ -2,6 +2,7 @@
  * Lines that nobody reads are remembered by their shape. What differs from one by a byte is another shape and must be read;
  * what differs by its digits alone is the same.
  */
+#include "extract/format.h"
 #include "helper.h"
 
 static const char known[] = "Epoch:[1/3] [20/400]  eta: 0:01:02  step: 20  loss: 0.5  lr: 0.001";
@@ -108,4 +109,24 @@ TEST(lines_of_a_shape_that_is_read_each_have_their_step)
 		CHECK_INT(feed(&s, text), 1);
 		CHECK_INT(newest(&s)->step, i);
 	}
+}
+
+/* Which preset takes the lines is half of it: another one that takes such a line may have rivals. */
+TEST(shape_that_one_preset_alone_knows_is_remembered_with_that_preset)
+{
+	struct formats formats;
+
+	formats_init(&formats);
+	(void)formats_see(&formats, SPAN("step 1 loss 0.5"));
+	CHECK(!formats_is_alone(&formats, 3));
+	formats_note_alone(&formats, 3);
+	(void)formats_see(&formats, SPAN("step 22 loss 10.25"));
+	CHECK(formats_is_alone(&formats, 3));
+	CHECK(!formats_is_alone(&formats, 4));
+	(void)formats_see(&formats, SPAN("step 22 lose 10.25"));
+	CHECK(!formats_is_alone(&formats, 3));
+	(void)formats_see(&formats, SPAN("step 22 loss 10.25"));
+	formats_forget_dull(&formats);
+	CHECK(!formats_is_alone(&formats, 3));
+	formats_done(&formats);
 }

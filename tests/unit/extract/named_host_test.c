@@ -78,7 +78,7 @@ static const struct {
 	{"Nov 30 01:10:00 localhost kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
 	{"Nov 30 01:10:00 ob-2 python[12]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
 	{"2026-11-30 01:10:00 trainer worker[3]: " ECC, NAMING_NONE, NAMING_NONE, ""},
-	{"ob-2 kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"ob-2 kernel: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
 	{ECC, NAMING_NONE, NAMING_NONE, ""},
 	{"0: " ECC, NAMING_NONE, NAMING_NONE, ""},
 	{" 3: " ECC, NAMING_NONE, NAMING_NONE, ""},
@@ -236,8 +236,8 @@ static const struct {
 		NAMING_ELSEWHERE, "gpu14"},
 	{"{\"process\":{\"name\":\"kernel\"},\"host\":{\"name\":\"gpu14\"},\"message\":\"EDAC MC0: 1 UE\"}",
 		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
-	{"{\"job\":{\"program\":\"kernel\"},\"host\":\"gpu14\",\"message\":\"EDAC MC0: 1 UE\"}", NAMING_NONE,
-		NAMING_NONE, ""},
+	{"{\"job\":{\"program\":\"kernel\"},\"host\":\"gpu14\",\"message\":\"EDAC MC0: 1 UE\"}", NAMING_GUESS,
+		NAMING_GUESS, "gpu14"},
 	{"2026-11-30 01:10:00 INFO kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
 	/* a header in front of another text than the fault's says nothing of it, and two that differ say nothing certain */
 	{"{\"old\":\"Nov 30 01:10:00 gpu07 kernel: usb 1-1: new\",\"message\":\"" XID "\",\"host\":\"gpu08\"}",
@@ -286,12 +286,18 @@ static const struct {
 	{"Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
 	{"<27>Nov 30 01:10:00 vz03 train: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
 	{"2026-11-30T01:10:00.1+00:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
-	{"2026-11-30T01:10:00.1+00:00 vz03 train: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"2026-11-30T01:10:00.1+00:00 vz03 train: " ECC, NAMING_GUESS, NAMING_GUESS, "vz03"},
 	{"2026-11-30T01:10:00Z ERROR train: " ECC, NAMING_NONE, NAMING_NONE, ""},
 	{"2026-11-30 01:10:00,123 ERROR train: " ECC, NAMING_NONE, NAMING_NONE, ""},
 	{"Nov 30 01:10:00 loghost rsyslogd[1]: Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL,
 		"vz03"},
 	{"2026-11-30T01:10:00.5Z stdout F Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	/* another name that stands nearer to the words outdoes the header */
+	{"Nov 30 01:10:00 vz03 train[44]: ERROR [vz04] " ECC, NAMING_GUESS, NAMING_GUESS, "vz04"},
+	{"Nov 30 01:10:00 vz03 train[44]: ERROR [vz03] " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"Nov 30 01:10:00 vz03 vector[1]: host=vz04 err=\"" ECC "\"", NAMING_GUESS, NAMING_GUESS, "vz04"},
+	{"Nov 30 01:10:00 vz03 ray[4]: (RayTrainWorker pid=2244, ip=10.1.2.3) " ECC, NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"10.1.2.3"},
 	{"{\"host\":\"vz03\",\"message\":\"" ECC "\"}", NAMING_GUESS, NAMING_GUESS, "vz03"},
 	{"{\"level\":\"error\",\"message\":\"" ECC "\"}", NAMING_NONE, NAMING_NONE, ""},
 	{"{\"host\":\"loghost\",\"message\":\"Nov 30 01:10:00 vz03 train[44]: " ECC "\"}", NAMING_GUESS, NAMING_GUESS,
@@ -334,7 +340,7 @@ TEST(what_is_no_machines_is_of_one_whose_kernel_says_it)
 		{"{\"message\":\"oom_kill event\",\"host\":\"gpu14\",\"ident\":\"kernel\"}", NAMING_ELSEWHERE, "gpu14"},
 		{"{\"message\":\"slurmstepd: oom_kill event\",\"host\":\"gpu14\"}", NAMING_NONE, ""},
 		{"{\"message\":\"said: " OOM "\",\"host\":\"gpu14\"}", NAMING_NONE, ""},
-		{"[pod/train-0/pytorch] " OOM, NAMING_NONE, ""}, {"gpu07: " OOM, NAMING_NONE, ""},
+		{"[pod/train-0/pytorch] " OOM, NAMING_ELSEWHERE, "train-0"}, {"gpu07: " OOM, NAMING_ELSEWHERE, "gpu07"},
 		{OOM, NAMING_NONE, ""}};
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 

@@ -246,6 +246,8 @@ static const struct {
 	{"srun: error: Node failure on lg-2", "slurm_node_failed"},
 	{"slurmctld: requeue job JobId=12 due to failure of node gpu07", "slurm_node_failed"},
 	{"slurmctld: error: Nodes gpu[01-02] not responding, setting DOWN", "slurm_node_failed"},
+	{"mlx5_core 0000:4b:00.0: Port: 1 Link DOWN", "nic_link_down"},
+	{"mlx5_core 0000:4b:00.0 mlx5_0: Port: 2 Link DOWN", "nic_link_down"},
 	{"  successfully saved checkpoint at iteration   33241 to /ckpt", "megatron"},
 	{"Successfully saved checkpoint from iteration      99 to /ckpt", "megatron"},
 	{"Saving model checkpoint to out/checkpoint-500", "hf-trainer"},

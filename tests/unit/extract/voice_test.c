@@ -11,15 +11,15 @@
 
 enum { LINE_BYTES = 1024 };
 
-/* Whose words: a carrier that is of the kernel alone carries no program's. HEADED: with a kernel's header, so the machine is that of whom it killed, too. */
+/* Whose words: a carrier that is of the kernel alone carries no program's. */
 enum {
 	DRIVER = 1,
 	KERNEL = 2,
 	CHECK = 4,
 	WITNESS = 8,
 	PROGRAM = 16,
-	HEADED = 32,
-	ANY = DRIVER | CHECK | WITNESS | PROGRAM
+	TRAINER = 32,
+	ANY = DRIVER | CHECK | WITNESS | PROGRAM | TRAINER
 };
 
 static const struct message {
@@ -50,6 +50,9 @@ static const struct message {
 	{"Rank 3, node gpu007, device 2, iteration #150: Possible persistent error!", "megatron_persistent_error",
 		WITNESS},
 	{"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "cuda_oom", PROGRAM},
+	{"saved checkpoint to /ckpt/old/iter_77 at step 77", "any-step", TRAINER},
+	{"Saving model checkpoint to /ckpt/old/checkpoint-77", "hf-trainer", TRAINER},
+	{"Successfully saved checkpoint from iteration      77 to /ckpt/old", "megatron", TRAINER},
 };
 
 static const struct carrier {
@@ -86,7 +89,9 @@ static const struct carrier {
 	{"kern  :warn  : \x1b[32m[ 8123.456789] \x1b[0m%s", DRIVER, ""},
 	{"         \"msg\": \"%s\"", DRIVER, ""},
 	{"4,1234,5678901,-;%s", DRIVER, ""},
-	{"MESSAGE=%s", DRIVER, ""},
+	{"PRIORITY=3 MESSAGE=%s", DRIVER, ""},
+	{"MESSAGE=%s", DRIVER, ""}, /* of journalctl -o export, which names the machine on a line of its own */
+	{"    MESSAGE=%s", DRIVER, ""},
 	{"Nov 30 01:10:00 gpu07 kernel: %s", DRIVER | KERNEL, "gpu07"},
 	{"<4>Nov 30 01:10:00 gpu07 kernel: [  123.456789] %s", DRIVER | KERNEL, "gpu07"},
 	{"<4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
@@ -95,6 +100,12 @@ static const struct carrier {
 	{"2026-11-30T01:10:00.5Z stdout F <4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
 	{"Nov 30 01:10:00 gpu07 journal: %s", DRIVER, "gpu07"},
 	{"Nov 30 01:10:00 gpu07 nvidia-persistenced[71]: %s", DRIVER, "gpu07"},
+	{"123 <4>1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
+	{"1 2026-11-30T01:10:00Z gpu07 kernel - - - %s", DRIVER | KERNEL, "gpu07"},
+	{"Nov 30 2026 01:10:00 gpu07 kernel: %s", DRIVER | KERNEL, "gpu07"},
+	{"Nov 30 01:10:00 gpu07/10.0.0.7 kernel: %s", DRIVER | KERNEL, "gpu07"},
+	{"Nov 30 01:10:00 gpu07/hub2/hub3 kernel: %s", DRIVER | KERNEL, "gpu07"},
+	{"Nov 30 01:10:00 s_src@gpu07 kernel: %s", DRIVER | KERNEL, "gpu07"},
 	/* records, by whatever name they call their machine */
 	{"{\"message\":\"%s\",\"host\":\"gpu07\",\"program\":\"kernel\"}", DRIVER | KERNEL, "gpu07"},
 	{"{\"MESSAGE\":\"%s\",\"_HOSTNAME\":\"gpu07\",\"_TRANSPORT\":\"kernel\"}", DRIVER | KERNEL, "gpu07"},
@@ -151,6 +162,37 @@ static const struct carrier {
 	/* a quotation before it in one text */
 	{"{\"log\":\"# NVRM: Xid (PCI:0000:53:00): 79\\n[  123.456789] %s\"}", DRIVER, ""},
 	{"watching for 'NVRM: Xid (PCI:0000:53:00): 79'\r[  123.456789] %s", DRIVER, ""},
+};
+
+/* Lines that name another machine than the one that sends them; "?": nobody is charged. */
+static const struct carrier elsewhere[] = {
+	{"(RayTrainWorker pid=2244, ip=10.1.2.3) %s", DRIVER | WITNESS, "10.1.2.3"},
+	{"(raylet, ip=10.1.2.3) %s", WITNESS, "10.1.2.3"},
+	{"(RayTrainWorker pid=2244, ip=fd00::7) %s", DRIVER | WITNESS, "?"},
+	{"(RayTrainWorker pid=2244) %s", DRIVER | WITNESS, ""},
+	{"ok: [gpu07] => {\"stdout\": \"%s\"}", DRIVER | WITNESS, "gpu07"},
+	{"changed: [gpu07] => {\"cmd\": \"dmesg\", \"stdout\": \"%s\"}", DRIVER | WITNESS, "gpu07"},
+	{"host=gpu07 msg=\"%s\"", DRIVER | WITNESS, "gpu07"},
+	{"msg=\"%s\" host=gpu07", DRIVER | WITNESS, "gpu07"},
+	{"level=error msg=\"%s\" node=\"gpu07\"", DRIVER | WITNESS, "gpu07"},
+	{"host=gpu07 target=gpu09 msg=\"%s\"", DRIVER | WITNESS, "?"},
+	{"[gpu07] %s", DRIVER | WITNESS, "gpu07"},
+	{"[gpu07] out: %s", DRIVER | WITNESS, "gpu07"},
+	{"2026-11-30T01:10:00Z gpu07: %s", DRIVER | WITNESS, "gpu07"},
+	{"2026-11-30 01:10:00,123 ERROR [gpu07] %s", DRIVER | WITNESS, "gpu07"},
+	{"2026-11-30 01:10:00,123 [gpu07] ERROR %s", DRIVER | WITNESS, "gpu07"},
+	{"ERROR [gpu07] %s", DRIVER | WITNESS, "gpu07"},
+	{"gpu07 kernel: %s", DRIVER, "gpu07"},
+	{"{\"hostname\":\"gpu01\",\"remote_host\":\"gpu07\",\"message\":\"%s\"}", DRIVER | WITNESS, "?"},
+	{"{\"hostname\":\"gpu01\",\"peer\":\"gpu07\",\"error\":\"%s\"}", DRIVER | WITNESS, "?"},
+	{"{\"peer\":\"gpu07\",\"message\":\"%s\"}", DRIVER | WITNESS, "?"},
+	{"{\"host\":\"gpu01\",\"target\":\"gpu07\",\"message\":\"%s\"}", DRIVER | WITNESS, "?"},
+	{"{\"host\":\"gpu07\",\"target\":\"gpu07.hpc\",\"message\":\"%s\"}", DRIVER | WITNESS, "gpu07"},
+	{"{\"host\":\"gpu07\",\"message\":\"%s\"}", DRIVER | WITNESS, "gpu07"},
+	/* of the sender, whatever launchers and loggers number */
+	{"[rank3]: %s", WITNESS, ""},
+	{"[Thread-3] %s", WITNESS, ""},
+	{"{\"role\":\"worker\",\"target\":\"train\",\"message\":\"%s\"}", DRIVER | WITNESS, ""},
 };
 
 /* A kernel's header, whatever stands in front of it: the machine is the one that it names, and not who hands the line on. */
@@ -252,7 +294,42 @@ static const struct quotation {
 	{"Nov 30 01:10:00 gpu07 rag-bot[3]: Nov 30 01:10:00 gpu09 kernel: %s", false},
 	{"2026-11-30T01:10:00Z gpu07 python[33]: 2026-11-30T01:10:00Z gpu09 kernel: %s", false},
 	{"<14>1 2026-11-30T01:10:00Z gpu07 rag-bot 3 - - Nov 30 01:10:00 gpu09 kernel: %s", false},
+	{"INFO chat: alice asked why \"%s\" was printed", true},
+	{"    print(f\"%s\")", true},
+	{"config: on_done=\"%s\"", true},
+	{"{\"content\": \"%s\"}", false},
+	{"{\"text\": \"%s\"}", false},
+	{"{\"role\": \"user\", \"message\": \"%s\"}", false},
+	{"{\"channel\": \"#gpu\", \"user\": \"U1\", \"text\": \"%s\"}", false},
+	{"{\"channel\": \"#gpu\", \"user\": \"U1\", \"message\": \"%s\"}", false},
+	{"{\"role\": \"user\", \"text\": \"Nov 30 01:10:00 gpu07 kernel: %s\"}", false},
+	{"{\"role\": \"user\", \"message\": \"Nov 30 01:10:00 gpu07 kernel: %s\"}", false},
+	{"{\"channel\": \"#gpu\", \"user\": \"U1\", \"text\": \"Nov 30 01:10:00 gpu07 kernel: %s\"}", false},
+	{"{\"text\": \"Nov 30 01:10:00 gpu07 kernel: %s\"}", false},
+	{"[INST] Nov 30 01:10:00 gpu07 kernel: %s", false},
+	{"[user] Nov 30 01:10:00 gpu07 kernel: %s", false},
+	{"[bot] Nov 30 01:10:00 gpu07 kernel: %s", false},
+	{"[doc7] Nov 30 01:10:00 gpu07 kernel: %s", false},
+	{"doc7: Nov 30 01:10:00 gpu07 kernel: %s", false},
+	{"ticket42: Nov 30 01:10:00 gpu07 kernel: %s", false},
+	{"case3: Nov 30 01:10:00 gpu07 kernel: %s", false},
+	{"[INST] %s", false},
+	{"[user] %s", false},
+	{"doc7: %s", false},
+	{"sample_17: %s", false},
 };
+
+/* A checkpoint that was not saved, or is taken back in the same breath; ones that were. */
+static const char *const not_saved[] = {"could not have %s", "deleted %s", "removed the old %s", "%s is corrupt",
+	"RuntimeError: %s is corrupt", "dry run: %s", "[dry-run] %s", "dry-run: would have %s",
+	"found %s, but it is incomplete", "waiting until %s is flushed", "alice: hey, the %s is broken", "next: %s",
+	"operator said: %s must not be used", "%s cannot be loaded", "failed before %s",
+	"tests/test_ckpt.py::test_saved[%s] PASSED", "loading the last %s", "best %s", "+ grep -c '%s' train.log"};
+static const char *const all_saved[] = {"2026-11-30 01:10:00,123 INFO trainer: %s", "Epoch 3: %s", "=> %s",
+	"[Rank 0] %s", "step 77 loss 2.1: %s", "%s (previous one removed)", "%s, which is the best so far",
+	"%s in 5.1 s", "msg=\"%s\" level=info", "[pod/train-0/pytorch] %s", "gpu-node-07: %s",
+	"validation did not improve; %s", "{\"message\": \"%s\", \"level\": \"info\"}",
+	"{\"event\": \"%s\", \"level\": \"info\"}"};
 
 /* What a program's syslog line only talks of, and a program's own is. */
 static const char *const programs[] = {
@@ -300,9 +377,7 @@ static void check_true(const struct signature_set *set, const struct carrier *ca
 	}
 	if (!found.host.len && message->by & (DRIVER | KERNEL))
 		(void)named_host_read(buf_span(&plain), &found, &record, &host);
-	bool is_asked =
-		message->by & (DRIVER | KERNEL) && (carrier->of & HEADED || found.signature->about == SIGNATURE_NODE);
-	if (is_asked && !span_equal(host, span_from(carrier->host)))
+	if (message->by & (DRIVER | KERNEL) && !span_equal(host, span_from(carrier->host)))
 		buf_printf(wrong, "'%s' is of '%.*s'\n", text, SPAN_ARGS(host));
 }
 
@@ -327,7 +402,7 @@ TEST(the_innermost_kernel_says_whose_it_is)
 	for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++)
 		for (size_t j = 0; j < sizeof headers / sizeof *headers; j++) {
 			(void)write_line(form, fronts[i].form, headers[j]);
-			const struct carrier carried = {form, fronts[i].of | HEADED, "gpu07"};
+			const struct carrier carried = {form, fronts[i].of, "gpu07"};
 			for (size_t k = 0; k < sizeof messages / sizeof *messages; k++)
 				if (carried.of & messages[k].by)
 					check_true(set, &carried, &messages[k], &wrong);
@@ -345,8 +420,53 @@ static void check_quotation(const struct signature_set *set, const struct quotat
 	bool is_found = find(set, line, &plain, &found);
 	bool is_nothing = quotation->is_plain || message->by & (DRIVER | CHECK | KERNEL);
 
+	if (message->by == TRAINER && !quotation->is_plain)
+		return; /* what is plainly none suffices: no machine is charged with a checkpoint */
+
 	if (is_found && (is_nothing || (found.voice == VOICE_OWN && message->by != PROGRAM)))
 		buf_printf(wrong, "'%s' is %.*s\n", text, SPAN_ARGS(found.signature->name));
+}
+
+TEST(a_line_that_names_another_machine_is_not_the_senders)
+{
+	AUTO(signature_set) set = read_shipped_signatures();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20), plain = BUF_INIT(LINE_BYTES), record = BUF_INIT(KERNEL_PLAIN_BYTES);
+	char text[LINE_BYTES];
+	struct signature_found found;
+	struct span host;
+
+	for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+		for (size_t j = 0; j < sizeof messages / sizeof *messages; j++) {
+			if (!(elsewhere[i].of & messages[j].by))
+				continue;
+			struct span line = write_line(text, elsewhere[i].form, messages[j].text);
+			if (!find(set, line, &plain, &found) || found.host.len)
+				continue; /* what names its own machine, whoever sends it */
+			(void)named_host_read(buf_span(&plain), &found, &record, &host);
+			if (found.voice == VOICE_OWN && !span_equal(host, span_from(elsewhere[i].host)))
+				buf_printf(&wrong, "'%s' is of '%.*s'\n", text, SPAN_ARGS(host));
+		}
+	tell(&wrong);
+}
+
+TEST(a_checkpoint_is_one_that_was_saved)
+{
+	AUTO(signature_set) set = read_shipped_signatures();
+	AUTO_DONE(buf) wrong = BUF_INIT(1 << 20), plain = BUF_INIT(LINE_BYTES);
+	char text[LINE_BYTES];
+	struct signature_found found;
+
+	for (size_t j = 0; j < sizeof messages / sizeof *messages; j++) {
+		if (messages[j].by != TRAINER)
+			continue;
+		for (size_t i = 0; i < sizeof not_saved / sizeof *not_saved; i++)
+			if (find(set, write_line(text, not_saved[i], messages[j].text), &plain, &found))
+				buf_printf(&wrong, "'%s' is one\n", text);
+		for (size_t i = 0; i < sizeof all_saved / sizeof *all_saved; i++)
+			if (!find(set, write_line(text, all_saved[i], messages[j].text), &plain, &found))
+				buf_printf(&wrong, "'%s' is none\n", text);
+	}
+	tell(&wrong);
 }
 
 TEST(who_quotes_a_line_is_charged_with_nothing)

@@ -235,3 +235,39 @@ TEST(prints_that_come_late_are_compared_where_they_belong)
 	CHECK_INT(loss->after.prints[CONTINUITY_WINDOW - 1].step, 90 + CONTINUITY_WINDOW);
 	free(loss);
 }
+
+/* Noise that is larger in front of step 51, so that what the spread is made of shows. */
+static double noisy_at(int64_t step)
+{
+	return 4 - 0.01 * (double)step + (double)(step * 37 % 11 - 5) * (step < 51 ? 0.02 : 0.002);
+}
+
+static void noisy(struct continuity_series *series, int64_t first)
+{
+	for (int64_t step = 1; step <= 110; step++)
+		continuity_add_before(series, first, step, noisy_at(step));
+}
+
+/* It begins behind the bad one's first step: its spread is of the prints around its own. */
+TEST(a_restart_that_undoes_a_bad_one_is_as_if_that_had_not_been)
+{
+	struct continuity_series *bad = new_series(), *now = new_series(), *without = new_series(),
+				 *none = new_series();
+	noisy(bad, 81);
+	noisy(without, 101);
+	for (int64_t step = 101; step <= 150; step++) {
+		continuity_add_after(now, step, noisy_at(step));
+		continuity_add_after(without, step, noisy_at(step));
+	}
+	const struct continuity_series *before[] = {bad, none, none}, *behind[] = {now, none, none};
+	struct continuity wanted = judge(without), c;
+	CHECK(continuity_takes_back(before, behind, &c));
+	CHECK(c.loss_spread == wanted.loss_spread);
+	CHECK_INT(c.overlap_steps, wanted.overlap_steps);
+	CHECK_INT(c.overlap_steps, 10);
+	CHECK(c.loss_difference == 0);
+	free(bad);
+	free(now);
+	free(without);
+	free(none);
+}

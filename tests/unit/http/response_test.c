@@ -131,6 +131,10 @@ TEST(accepted_encodings)
 	CHECK(!response_accepts_gzip(SPAN("br, zstd")));
 	CHECK(!response_accepts_gzip(SPAN("gzip;q=0")));
 	CHECK(!response_accepts_gzip(SPAN("gzip; q=0.000, br")));
+	CHECK(!response_accepts_gzip(SPAN("gzip;q=0, *"))); /* a star is all that is not named */
+	CHECK(!response_accepts_gzip(SPAN("*, gzip;q=0")));
+	CHECK(response_accepts_gzip(SPAN("*;q=0, gzip")));
+	CHECK(!response_accepts_gzip(SPAN("*;q=0")));
 }
 
 TEST(only_large_texts_are_compressed)
@@ -173,6 +177,8 @@ TEST(who_takes_zstd_gets_it)
 	check_encoding(SPAN("gzip, deflate, br, zstd"), "zstd");
 	check_encoding(SPAN("ZSTD"), "zstd");
 	check_encoding(SPAN("zstd;q=0, gzip"), "gzip");
+	check_encoding(SPAN("gzip, zstd;q=0.5"), "gzip");
+	check_encoding(SPAN("gzip;q=0, zstd;q=0.5"), "zstd");
 	check_encoding(SPAN("gzip, *"), "gzip");
 	check_encoding(SPAN("*"), "gzip");
 }

@@ -536,20 +536,38 @@ TEST(offsets_are_checked)
 	rig_remove(&rig);
 }
 
-TEST(who_can_wait_is_told_so_while_all_others_are_still_taken)
+static enum status try_to_submit(struct rig *rig, struct batch *batch)
+{
+	enum status status = pipeline_submit(rig->pipeline, batch, NULL, NULL, NULL);
+
+	batch_free(batch);
+	return status;
+}
+
+static struct batch *one_that_may_wait(void)
+{
+	struct batch *batch = one_line("run", "algo-1", "hello", 1700000000000);
+
+	batch->may_wait = true;
+	return batch;
+}
+
+TEST(who_may_wait_is_not_taken_while_all_others_still_are)
 {
 	struct rig rig;
 
 	rig_prepare(&rig);
 	rig.options.queue_bytes = 4 << 20;
 	rig_open(&rig);
-	CHECK(!pipeline_is_behind(rig.pipeline));
+	CHECK_INT(send_batch(&rig, one_that_may_wait()).accepted, 1);
 	atomic_fetch_add(&rig.pipeline->backlog_bytes, (1 << 20) + 1); /* as if extraction had that before it */
-	CHECK(pipeline_is_behind(rig.pipeline));
+	CHECK_INT(try_to_submit(&rig, one_that_may_wait()), ERR_BUSY);
+	CHECK_INT(atomic_load(&rig.pipeline->figures.refused_busy), 0);
 	CHECK_INT(send_batch(&rig, one_line("run", "algo-1", "hello", 1700000000000)).accepted, 1);
+	atomic_store(&rig.pipeline->is_stopping, true); /* as in a drain that does not come to its end */
+	CHECK_INT(try_to_submit(&rig, one_that_may_wait()), ERR_UNAVAILABLE);
 	atomic_fetch_sub(&rig.pipeline->backlog_bytes, (1 << 20) + 1);
 	pipeline_drain(rig.pipeline, 60000);
-	CHECK(!pipeline_is_behind(rig.pipeline));
 	rig_close(&rig, true);
 	rig_remove(&rig);
 }

@@ -284,6 +284,8 @@ static void call_fault_readers(struct harness *h, struct store_reader *on)
 		on, arena, &ends, SPAN(""), 0, 9, 9, (struct break_fault **)&rows, &count, &err));
 	CHECK_OK(store_read_break_faults(
 		on, arena, &ends, SPAN("h"), 0, 9, 9, (struct break_fault **)&rows, &count, &err));
+	CHECK_OK(store_read_failed_by(on, arena, 1, 1, 1, 9, 9, (int64_t **)&rows, &count, &err));
+	CHECK_OK(store_read_cleared_lines(on, arena, 1, (struct fault_line **)&rows, &count, &err));
 	CHECK_OK(store_read_emergency(on, 1, &(struct emergency_row){0}, &err));
 	CHECK_OK(store_read_emergencies(on, arena, 9, (struct emergency_row **)&rows, &count, &err));
 }

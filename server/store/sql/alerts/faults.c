@@ -74,6 +74,19 @@ enum status store_clear_node_fault(struct store_tx *tx, int64_t job_id, uint32_t
 	return statement_run(&s, err);
 }
 
+enum status store_read_cleared_lines(struct store_reader *reader, struct arena *arena, int64_t job_id,
+	struct fault_line **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct fault_line, stream_id), FIELD(struct fault_line, line)};
+
+	TRY(statement_open(&s, reader,
+		"SELECT DISTINCT stream_id, line FROM node_faults WHERE job_id = ? AND cleared <> '' ORDER BY stream_id, line",
+		err));
+	bind_i64(&s, job_id);
+	return rows_read(&s, arena, ROWS(fields, struct fault_line), out, count, err);
+}
+
 enum status store_count_node_faults(struct store_tx *tx, int64_t job_id, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};

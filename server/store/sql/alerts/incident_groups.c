@@ -71,6 +71,7 @@ static enum status read_same(struct store_reader *reader, uint32_t group_id, con
 	return row_read(&s, NULL, ROWS(fields, struct incident_group), out, &has_row, err);
 }
 
+/* Of slow streams those of one machine: another machine that is slow now is news, though the first one has caught up. */
 static enum status find_fold(struct store_reader *reader, uint32_t group_id, const struct incident_row *row,
 	struct incident_group *out, struct error *err)
 {
@@ -81,6 +82,8 @@ static enum status find_fold(struct store_reader *reader, uint32_t group_id, con
 		"SELECT i.incident_id FROM incidents AS i"
 		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
 		" AND i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6 AND i.stream_id <> ?7"
+		" AND (i.kind <> ?8 OR EXISTS (SELECT 1 FROM streams AS a, streams AS b WHERE a.job_id = ?1 AND b.job_id = ?1"
+		" AND a.stream_id = i.stream_id AND b.stream_id = ?7 AND a.host = b.host AND a.host <> ''))"
 		" AND NOT EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = ?1 AND f.stream_id = ?7 AND f.metric = ?6"
 		" AND f.kind = ?4 AND f.rule_id = ?5 AND f.fold_id = i.incident_id AND f.incident_id <> ?3)"
 		" ORDER BY i.incident_id DESC LIMIT 1",
@@ -88,7 +91,7 @@ static enum status find_fold(struct store_reader *reader, uint32_t group_id, con
 	bind_member(&s, group_id, row);
 	bind_numbers(&s, row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);
-	bind_i64(&s, row->stream_id);
+	bind_numbers(&s, row->stream_id, INCIDENT_STRAGGLER);
 	TRY(statement_step(&s, &has_row, err));
 	out->fold_id = has_row ? column_u32(&s) : 0;
 	return OK;

@@ -1,5 +1,4 @@
 /* Faults that another job's log tells of, of machines while they send streams of this one. */
-#include "store/driver/driver.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 #include "store/faults.h"
@@ -7,31 +6,20 @@
 
 #include <stdlib.h>
 
-/* ---- whose faults ---- */
-
-/* Whose words count for job j: its team's, and the fleet's own, of no team; not a deleted job's. A narrow reader sees no others. */
-#define COUNTS "EXISTS (SELECT 1 FROM jobs AS t WHERE t.job_id = f.job_id AND t.team IN ('', j.team))"
-#define COUNTS_NARROW "NOT EXISTS (SELECT 1 FROM trashed_jobs AS t WHERE t.job_id = f.job_id)"
-
 /* ---- of machines of jobs that broke off ---- */
 
+/* A log's words count for its team's jobs, and the fleet's own, of no team, for all; not a deleted job's. */
+#define COUNTS " AND t.job_id = f.job_id AND t.team IN ('', j.team)"
+
 /* Much of what stay_is_sent would deny is not read. ?1: how long a machine may be silent. */
-#define BREAK_FAULTS(counts, of_host)                                                                                  \
+#define BREAK_FAULTS                                                                                                   \
 	"SELECT " STAY_COLUMNS ", f.ts_ms, f.last_ms, f.signature FROM node_faults AS f"                               \
-	" CROSS JOIN stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j"                                   \
+	" CROSS JOIN stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j CROSS JOIN jobs AS t"              \
 	" WHERE f.ts_ms >= ?2 AND f.cleared = '' AND h.host = f.host AND h.job_id <> f.job_id"                         \
 	" AND f.last_ms >= h.from_ms AND (h.until_ms = 0 OR f.ts_ms <= h.until_ms + ?1)" STAY_STREAM                   \
-	" AND j.job_id = h.job_id AND " counts " AND EXISTS (SELECT 1 FROM goodput_breaks AS b"                        \
-	" WHERE b.job_id = h.job_id AND f.last_ms >= b.from_ms - ?3 AND (b.to_ms = 0 OR f.ts_ms <= b.to_ms))" of_host  \
-	" ORDER BY f.ts_ms DESC"
-#define OF_HOST " AND f.host = ?4"
-
-static const char *break_faults_sql(const struct store_reader *reader, bool is_of_host)
-{
-	if (reader->is_narrow)
-		return is_of_host ? BREAK_FAULTS(COUNTS_NARROW, OF_HOST) : BREAK_FAULTS(COUNTS_NARROW, "");
-	return is_of_host ? BREAK_FAULTS(COUNTS, OF_HOST) : BREAK_FAULTS(COUNTS, "");
-}
+	" AND j.job_id = h.job_id" COUNTS " AND EXISTS (SELECT 1 FROM goodput_breaks AS b"                             \
+	" WHERE b.job_id = h.job_id AND f.last_ms >= b.from_ms - ?3 AND (b.to_ms = 0 OR f.ts_ms <= b.to_ms))"
+#define NEWEST_FIRST " ORDER BY f.ts_ms DESC"
 
 enum status store_read_break_faults(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
 	struct span host, int64_t from_ms, int64_t near_ms, size_t limit, struct break_fault **out, size_t *count,
@@ -44,7 +32,8 @@ enum status store_read_break_faults(struct store_reader *reader, struct arena *a
 
 	*out = NULL;
 	*count = 0;
-	TRY(statement_open(&s, reader, break_faults_sql(reader, host.len), err));
+	TRY(statement_open(
+		&s, reader, host.len ? BREAK_FAULTS " AND f.host = ?4" NEWEST_FIRST : BREAK_FAULTS NEWEST_FIRST, err));
 	bind_numbers(&s, ends->silent_ms, from_ms, near_ms);
 	if (host.len)
 		bind_text(&s, host);
@@ -130,14 +119,11 @@ static void keep_first(struct telling *t)
 	t->to_ms = t->hits[t->count - 1].row.first_ms;
 }
 
-#define TELLER(column) "coalesce((SELECT t." column " FROM jobs AS t WHERE t.job_id = f.job_id), '')"
-#define FAULTS_OF_HOST(counts)                                                                                         \
-	"SELECT f.ts_ms, f.last_ms, f.job_id, f.stream_id, f.line, f.count,"                                           \
-	" CASE WHEN " TELLER("team") " = j.team THEN 0 ELSE 1 END, f.signature, f.text, " TELLER(                      \
-		"name") " FROM node_faults AS f CROSS JOIN jobs AS j"                                                  \
-			" WHERE f.host = ?4 AND f.ts_ms <= ?3 AND f.last_ms >= ?2 AND f.job_id <> ?1"                  \
-			" AND f.cleared = '' AND j.job_id = ?1 AND " counts                                            \
-			" ORDER BY f.ts_ms, f.job_id, f.stream_id, f.line"
+#define FAULTS_OF_HOST                                                                                                            \
+	"SELECT f.ts_ms, f.last_ms, f.job_id, f.stream_id, f.line, f.count, CASE WHEN t.team = j.team THEN 0 ELSE 1 END,"         \
+	" f.signature, f.text, t.name FROM node_faults AS f CROSS JOIN jobs AS j CROSS JOIN jobs AS t"                            \
+	" WHERE f.host = ?4 AND f.ts_ms <= ?3 AND f.last_ms >= ?2 AND f.job_id <> ?1 AND f.cleared = '' AND j.job_id = ?1" COUNTS \
+	" ORDER BY f.ts_ms, f.job_id, f.stream_id, f.line"
 
 static enum status add_told(struct telling *t, struct statement *s, struct said_hit hit, struct error *err)
 {
@@ -164,11 +150,9 @@ static enum status add_told(struct telling *t, struct statement *s, struct said_
 static enum status add_host(struct telling *t, struct stay *stays, size_t count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	struct store_reader *reader = t->presence.reader;
 	bool has_row, has_ends = false;
 
-	TRY(statement_open(
-		&s, reader, reader->is_narrow ? FAULTS_OF_HOST(COUNTS_NARROW) : FAULTS_OF_HOST(COUNTS), err));
+	TRY(statement_open(&s, t->presence.reader, FAULTS_OF_HOST, err));
 	bind_numbers(&s, t->job_id, t->from_ms, t->to_ms);
 	bind_text(&s, stays->host);
 	for (size_t taken = 0; taken < t->limit;) {
@@ -216,22 +200,47 @@ enum status store_read_told_elsewhere(struct store_reader *reader, struct arena 
 
 /* ---- jobs ---- */
 
-enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t stream,
+struct failure {
+	int64_t job_id, ended_ms;
+};
+
+static int by_end(const void *a, const void *b)
+{
+	const struct failure *x = a, *y = b;
+
+	if (x->ended_ms != y->ended_ms)
+		return x->ended_ms < y->ended_ms ? -1 : 1;
+	return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+/* From the fault to its machine's streams to their jobs: of all jobs that have failed there are more. Several streams may be of one job. */
+enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	uint64_t line, int64_t after_ms, size_t limit, int64_t **job_ids, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
-	static const struct row_field ids[] = {FIELD_ALONE(int64_t)};
+	static const struct row_field fields[] = {FIELD(struct failure, job_id), FIELD(struct failure, ended_ms)};
+	struct failure *rows;
+	size_t row_count;
 
+	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT j.job_id FROM jobs AS j WHERE j.status = 'Failed' AND j.job_id IN (SELECT h.job_id FROM node_faults AS f"
-		" JOIN jobs AS t ON t.job_id = f.job_id JOIN stream_hosts AS h ON h.host = f.host AND h.job_id <> f.job_id"
-		" AND h.from_ms <= f.last_ms JOIN jobs AS o ON o.job_id = h.job_id AND t.team IN ('', o.team)"
-		" AND o.ended_ms >= f.ts_ms - ?4"
-		" WHERE f.job_id = ?1 AND (?2 < 0 OR (f.stream_id = ?2 AND f.line = ?3)))"
-		" ORDER BY j.ended_ms DESC, j.job_id LIMIT ?5",
+		"SELECT o.job_id, o.ended_ms FROM node_faults AS f CROSS JOIN jobs AS t CROSS JOIN stream_hosts AS h CROSS JOIN jobs AS o"
+		" WHERE f.job_id = ?1 AND f.stream_id = ?2 AND f.line = ?3 AND t.job_id = f.job_id"
+		" AND h.host = f.host AND h.job_id <> f.job_id AND h.from_ms <= f.last_ms"
+		" AND o.job_id = h.job_id AND o.status = 'Failed' AND t.team IN ('', o.team)"
+		" AND o.created_ms <= f.last_ms AND o.ended_ms >= f.ts_ms - ?4",
 		err));
-	bind_numbers(&s, job_id, stream, (int64_t)line, after_ms, (int64_t)limit);
-	return rows_read(&s, arena, ROWS(ids, int64_t), job_ids, count, err);
+	bind_numbers(&s, job_id, stream_id, line, after_ms);
+	TRY(rows_read(&s, arena, ROWS(fields, struct failure), &rows, &row_count, err));
+	*job_ids = arena_alloc(arena, (limit + 1) * sizeof **job_ids);
+	if (!*job_ids)
+		return error_no_memory(err);
+	if (row_count)
+		qsort(rows, row_count, sizeof *rows, by_end);
+	for (size_t i = 0; i < row_count && *count < limit; i++)
+		if (!i || rows[i].job_id != rows[i - 1].job_id)
+			(*job_ids)[(*count)++] = rows[i].job_id;
+	return OK;
 }
 
 static bool is_in(const int64_t *jobs, size_t count, int64_t job_id)
