@@ -7,10 +7,11 @@ enum { PARTS_MAX = PLACES_MAX - 1, PLACE_BYTES = 64 };
 /* One more start. When there are too many, the last one makes room: the outer and the innermost matter most. */
 static void add_start(struct prefix *prefix, struct span text, bool is_certain, uint8_t guesses)
 {
-	if (prefix->count == STARTS_MAX)
+	if (prefix->count == STARTS_MAX) {
 		prefix->count--;
-	if (prefix->certain >= prefix->count)
-		prefix->certain = 0;
+		if (prefix->certain == prefix->count)
+			prefix->certain--; /* the one in front of it is as sure */
+	}
 	if (is_certain)
 		prefix->certain = prefix->count;
 	prefix->guesses[prefix->count] = guesses;
