@@ -341,10 +341,11 @@ static void find_link(struct goodput_deriving *d)
 	*link = d->facts->next;
 	if (d->out->has_steps) {
 		int64_t steps = goodput_most(first->step - d->starts[0].from_step, 0);
+		/* whose first line is its first step began before that, and nobody knows when */
+		int64_t begin_ms = d->begin_ms < first->ts_ms ? d->begin_ms : INT64_MIN;
 		*link = (struct goodput_link){.from_step = goodput_least(link->from_step, d->out->first_from_step),
 			.step_ms = first->ts_ms,
-			.work_ms = goodput_most(
-				first->ts_ms - goodput_time_of(d, steps), goodput_least(d->begin_ms, first->ts_ms))};
+			.work_ms = goodput_most(first->ts_ms - goodput_time_of(d, steps), begin_ms)};
 	}
 	for (size_t i = 0; i < d->out->break_count; i++)
 		if (d->out->breaks[i].step < 0 && (!d->out->has_steps || d->out->breaks[i].from_ms < first->ts_ms))

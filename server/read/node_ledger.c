@@ -123,8 +123,12 @@ static bool is_cause(
 	const struct node_ledger *ledger, const struct break_fault *fault, const struct node_break *breaks, size_t at)
 {
 	const struct node_break *broken = &breaks[at];
-	const struct fault_window window = {
+	struct fault_window window = {
 		at ? breaks[at - 1].to_ms : INT64_MIN, broken->from_ms, broken->to_ms ? broken->to_ms : ledger->now_ms};
+
+	/* of the end, until whoever goes on with the job made a step */
+	if (broken->ended_ms && broken->ended_ms + FAULT_AFTER_MS < window.to_ms)
+		window.to_ms = broken->ended_ms + FAULT_AFTER_MS;
 	int weight = known_fault_weight(ledger->pipeline, fault->signature, SEVERITY_CRITICAL); /* its own at most */
 	const struct fault_said said = {weight, fault->ts_ms, fault->last_ms};
 

@@ -70,15 +70,16 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 /* All of them, of each stream and machine, not the first of each signature alone; by time, at most `limit`. */
 enum status store_read_every_hit(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,
 	int64_t to_ms, size_t limit, struct said_hit **out, size_t *count, struct error *err) MUST_CHECK;
-/* Until when machines send a stream. */
+/* From when until when machines send a stream. */
 struct stream_ends {
-	/* Log time of its last line or point, where that is newer than what the store has; 0: it is not. */
-	int64_t (*last_ms)(void *context, int64_t job_id, uint32_t stream_id);
+	/* Log times of the first and the last line or point that memory has of it; 0: of none. */
+	void (*read)(void *context, int64_t job_id, uint32_t stream_id, int64_t *first_ms, int64_t *last_ms);
 	void *context;
 	int64_t silent_ms; /* who is silent for no longer sends it still */
 };
 /*
- * Faults that logs of other jobs told of, of machines of this one while they sent its streams, with lines within the two times; not those
+ * Faults that logs of other jobs told of, of machines of this one while they sent its streams (from the first line, until another machine
+ * sends the stream, or it began to send to another job behind its last line here), with lines within the two times; not those
  * that somebody cleared. Only of jobs of the same team, and of no team (the fleet's own): nothing that another team's log says, or a deleted
  * job's, counts. By time; of each the first line, as row.first_line of a stream of that job.
  */

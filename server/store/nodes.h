@@ -68,6 +68,7 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 struct node_break { /* something that broke a job off */
 	int64_t from_ms;
 	int64_t to_ms; /* 0: not over yet */
+	int64_t ended_ms; /* when its job did; 0: it goes on */
 	int64_t lost_steps; /* -1: not known */
 	int64_t lost_node_ms; /* redone and restarted, of all nodes */
 };

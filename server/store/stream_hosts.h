@@ -30,7 +30,10 @@ enum status store_find_stream_host(struct store_reader *reader, struct arena *ar
 /* How a machine of some stream spells that name, which has no case, or else one that a line named with a fault; *out "": none is called so. */
 enum status store_find_spelling(struct store_reader *reader, struct arena *arena, struct span name, struct span *out,
 	struct error *err) MUST_CHECK;
-/* As what machine of some stream a name is known: by itself, or the one whose short or full name it is. *out "": as none, or as several. */
+/* Of a short name that several full ones have. */
+#define STORE_SEVERAL_MACHINES SPAN("?")
+
+/* As what machine of some stream a name is known: by itself, or the one whose short or full name it is. *out "": as none; or as several. */
 enum status store_find_machine(struct store_reader *reader, struct arena *arena, struct span name, struct span *out,
 	struct error *err) MUST_CHECK;
 /* Faults that the host was charged with for lines of the stream, from that one on, are nobody's. */

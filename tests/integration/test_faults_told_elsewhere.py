@@ -181,7 +181,8 @@ def test_a_restart_is_charged_to_the_machine_whose_fault_the_central_log_told_of
     restart(server, "r", now, ["re-1", "re-2", "re-3"], "re-2")
     wait_until(lambda: causes(server, "r") == ["xid_79"], what=f"the cause: {server.get('/api/v1/jobs/r/goodput').body['breaks']}")
     wait_until(lambda: server.get("/api/v1/nodes/re-2").body["restarts"] == 1, what="the restart")
-    node = server.get("/api/v1/nodes/re-2").body
+    # the first step behind the break says what was lost
+    node = wait_until(lambda: (body := server.get("/api/v1/nodes/re-2").body)["lost_steps"] and body, what="the lost steps")
     assert node["lost_steps"] == 10 and node["lost_node_hours"] > 0, node
     for other in ("re-1", "re-3", "central-r"):
         assert server.get(f"/api/v1/nodes/{other}").body["restarts"] == 0

@@ -83,6 +83,9 @@ SAID = [
     ("admin-1", f"known-2 kernel: {XID}", "known-2"),
     ("tr-14", json.dumps({"hostname": "tr-14", "remote_host": "known-2", "message": XID}), None),
     ("tr-15", f"[llama-7b] {XID}", "tr-15"),
+    # two machines are called so
+    ("loghost", f"Nov 30 01:10:00 ly21 kernel: {XID}", None),
+    ("loghost", f"Nov 30 01:10:00 ly21.a kernel: {XID}", "ly21.a"),
 ]
 
 # As Vector, Fluent Bit and Logstash post what the kernel said: the machine of the request, the record, and who is charged.
@@ -101,7 +104,7 @@ POSTED = [
     ("loghost", {"host": "known-2", "message": f"\x1b[33m{XID}\x1b[0m"}, "known-2"),
     ("loghost", {"host": "known-2", "message": f"[  123.1] nvidia 0000:53:00.0: AER\n[  123.4] {XID}\n"}, "known-2"),
     ("loghost", {"host": "loghost", "message": f"Nov 30 01:10:00 known-2 kernel: {XID}"}, "known-2"),
-    ("tr-7", {"host": "known-2", "message": ECC}, "tr-7"),
+    ("tr-7", {"host": "known-2", "message": ECC}, "known-2"),
     ("loghost", {"message": XID, "old": "Nov 30 01:10:00 known-1 kernel: usb 1-1: new", "host": "known-2"}, "known-2"),
     ("tr-10", {"host": "tr-10", "faults": [{"host": "known-2", "line": XID}]}, None),
     ("loghost", JOURNAL | {"message": UE}, "known-2"),
@@ -143,7 +146,7 @@ QUOTED = [
 def test_the_machine_that_a_line_names_is_charged(server):
     ship(server, "other", "known-1.cluster.local", ["step: 1 loss: 2.0"])
     ship(server, "other", "known-2", ["step: 1 loss: 2.0"], stream="algo-2")
-    for at, host in enumerate(("BIG-3.HPC", "10.1.2.3"), 3):
+    for at, host in enumerate(("BIG-3.HPC", "10.1.2.3", "ly21.a", "ly21.b"), 3):
         ship(server, "other", host, ["step: 1 loss: 2.0"], stream=f"algo-{at}")
     now = int(time.time() * 1000)  # not the times in the lines, which are of some year
     for at, (host, line, _) in enumerate(SAID):

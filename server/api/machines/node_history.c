@@ -10,7 +10,6 @@
 #include "store/fleet_rows.h"
 #include "store/goodput.h"
 #include "store/jobs.h"
-#include "store/nodes.h"
 
 #include <stdlib.h>
 
@@ -27,6 +26,7 @@ static const int64_t day_ms = 24LL * 3600 * 1000;
 
 struct kind {
 	struct span signature;
+	const int64_t *job_ids; /* of each fault: the job that it came in */
 	uint64_t stretches, lines;
 	int64_t first_ms, last_ms;
 	uint64_t jobs, days; /* different ones */
@@ -38,21 +38,80 @@ static bool is_of(const struct node_past *past, size_t at, const struct kind *ki
 	return span_equal(past->faults[at].signature, kind->signature);
 }
 
-/* Has an earlier row of the kind the same job, or day? */
-static bool has_job(const struct node_past *past, size_t at, const struct kind *kind)
+static int by_time(const void *a, const void *b)
 {
-	for (size_t i = 0; i < at; i++)
-		if (is_of(past, i, kind) && past->faults[i].job_id == past->faults[at].job_id)
+	const struct break_fault *x = a, *y = b;
+
+	return (x->ts_ms > y->ts_ms) - (x->ts_ms < y->ts_ms);
+}
+
+static bool sends(const struct node_past *past, int64_t job_id)
+{
+	for (size_t i = 0; i < past->stream_count; i++)
+		if (past->streams[i].job_id == job_id)
 			return true;
 	return false;
 }
 
-static bool has_day(const struct node_past *past, size_t at, const struct kind *kind)
+/* The job whose log has it; of a log that the machine does not send to, a central one, the job that broke off beside it. told: by time. */
+static int64_t job_of(const struct node_past *past, const struct break_fault *told, const struct node_fault_row *fault)
+{
+	size_t low = 0, high = past->told_count;
+
+	if (sends(past, fault->job_id))
+		return fault->job_id;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (told[middle].ts_ms < fault->ts_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < past->told_count && told[low].ts_ms == fault->ts_ms; low++)
+		if (span_equal(told[low].signature, fault->signature))
+			return told[low].job_id;
+	return fault->job_id;
+}
+
+static enum status find_jobs(const struct node_past *past, int64_t **out, struct error *err)
+{
+	struct break_fault *told = arena_alloc(past->arena, (past->told_count + 1) * sizeof *told);
+
+	*out = arena_alloc(past->arena, (past->fault_count + 1) * sizeof **out);
+	if (!told || !*out)
+		return error_no_memory(err);
+	for (size_t i = 0; i < past->told_count; i++)
+		told[i] = past->told[i];
+	if (past->told_count)
+		qsort(told, past->told_count, sizeof *told, by_time);
+	for (size_t i = 0; i < past->fault_count; i++)
+		(*out)[i] = job_of(past, told, &past->faults[i]);
+	return OK;
+}
+
+/* Has an earlier row of the kind the same job? */
+static bool has_job(const struct node_past *past, size_t at, const struct kind *kind)
 {
 	for (size_t i = 0; i < at; i++)
-		if (is_of(past, i, kind) && past->faults[i].ts_ms / day_ms == past->faults[at].ts_ms / day_ms)
+		if (is_of(past, i, kind) && kind->job_ids[i] == kind->job_ids[at])
 			return true;
 	return false;
+}
+
+/* A stretch over midnight is of two days. */
+static uint64_t count_days(const struct node_past *past, const struct kind *kind)
+{
+	int64_t until = INT64_MIN; /* the last day that is counted */
+	uint64_t days = 0;
+
+	for (size_t i = past->fault_count; i-- > 0;) { /* the oldest first */
+		int64_t first = past->faults[i].ts_ms / day_ms, last = past->faults[i].last_ms / day_ms;
+		if (!is_of(past, i, kind) || last <= until)
+			continue;
+		days += (uint64_t)(last - (first > until ? first - 1 : until));
+		until = last;
+	}
+	return days;
 }
 
 static void sum_up(const struct api *api, const struct node_past *past, struct kind *kind)
@@ -66,13 +125,14 @@ static void sum_up(const struct api *api, const struct node_past *past, struct k
 		kind->stretches++;
 		kind->lines += fault->count;
 		kind->jobs += !has_job(past, i, kind);
-		kind->days += !has_day(past, i, kind);
 	}
-	kind->is_repeated = (kind->jobs >= 2 || kind->days >= 2) &&
+	kind->days = count_days(past, kind);
+	kind->is_repeated = kind->stretches >= 2 && (kind->jobs >= 2 || kind->days >= 2) &&
 			    !known_fault_is_nonfatal(api->options.pipeline, kind->signature);
 }
 
-static size_t find_kinds(const struct api *api, const struct node_past *past, struct kind *kinds)
+static size_t find_kinds(
+	const struct api *api, const struct node_past *past, const int64_t *job_ids, struct kind *kinds)
 {
 	size_t count = 0;
 
@@ -82,7 +142,7 @@ static size_t find_kinds(const struct api *api, const struct node_past *past, st
 			k++;
 		if (k < count)
 			continue;
-		kinds[count] = (struct kind){.signature = past->faults[i].signature};
+		kinds[count] = (struct kind){.signature = past->faults[i].signature, .job_ids = job_ids};
 		sum_up(api, past, &kinds[count++]);
 	}
 	return count;
@@ -137,7 +197,7 @@ static void write_kinds(const struct node_past *past, const struct kind *kinds, 
 	json_array_end(w);
 	json_put_bool(w, "repeat_offender", is_repeated);
 	json_put_text(w, "repeat_rule",
-		"the same fault in two jobs, or on two days (UTC), of the last 30 days; not one that is nonfatal");
+		"the same fault, said twice, in two jobs, or on two days (UTC), of the last 30 days; not one that is nonfatal");
 }
 
 static void write_drains(const struct node_past *past, struct json_writer *w)
@@ -326,7 +386,10 @@ enum status node_history_write(
 	const struct api *api, const struct node_past *past, struct json_writer *w, struct error *err)
 {
 	struct kind kinds[KINDS_MAX];
-	size_t count = find_kinds(api, past, kinds);
+	int64_t *job_ids;
+
+	TRY(find_jobs(past, &job_ids, err));
+	size_t count = find_kinds(api, past, job_ids, kinds);
 
 	write_kinds(past, kinds, count, w);
 	write_drains(past, w);

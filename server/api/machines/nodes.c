@@ -264,11 +264,17 @@ static enum status write_history(const struct api *api, const struct node_ledger
 		.host = host,
 		.faults = ledger->faults,
 		.fault_count = ledger->fault_count,
+		.told = ledger->told,
+		.told_count = ledger->told_count,
 		.now_ms = ledger->now_ms,
 		.window_ms = ledger->window_ms,
 		.drain_ms = node_ledger_drain_ms()};
 	struct node_ledger all;
+	struct node_stream *streams;
 
+	TRY(store_read_node_streams(
+		ledger->reader, ledger->arena, host, STREAMS_MAX, &streams, &past.stream_count, err));
+	past.streams = streams;
 	TRY(node_ledger_read(
 		&all, api->options.pipeline, ledger->reader, ledger->arena, SPAN(""), ledger->now_ms, err));
 	TRY(count_charged(&all, host, &past, err));

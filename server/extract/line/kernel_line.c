@@ -367,6 +367,23 @@ bool kernel_line_is_of_program(struct span text, struct span *host)
 	       !is_relay(program, text);
 }
 
+bool kernel_line_is_logged(struct span text, struct span *host)
+{
+	bool is_5424, has_process;
+	struct span program, inner, stamp = text;
+
+	(void)syslog_take_priority(&stamp, &is_5424);
+	bool is_month = is_letter(char_at(stamp, 0));
+	if (!is_month && char_at(stamp, sizeof "2026-11-30" - 1) != 'T')
+		return false; /* loggers' have a blank there */
+	if (!take_program_header(&text, host, &program, &has_process) || (!is_month && !has_process) ||
+		!kernel_line_names(*host))
+		return false;
+	if (kernel_line_is_logged(text, &inner))
+		*host = inner;
+	return true;
+}
+
 bool kernel_line_is_talked_of(struct span text, struct span *host)
 {
 	struct span program, inner;
@@ -395,6 +412,23 @@ static bool has_drivers_word(struct span text)
 {
 	return span_find(text, SPAN("NVRM: ")) >= 0 || span_find(text, SPAN("nvidia-nvswitch")) >= 0 ||
 	       span_find(text, SPAN("mlx5_core ")) >= 0;
+}
+
+/* By what is common to them: a sieve. */
+bool kernel_line_may_be_witness(struct span text)
+{
+	static const struct span words[] = {SPAN("ncorrectable"), SPAN("NCORRECTABLE"), SPAN("NRT_EXEC_HW_ERR_"),
+		SPAN("NEURON_HW_ERR="), SPAN("device handle for ")};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (span_find(text, words[i]) >= 0)
+			return true;
+	return false;
+}
+
+bool kernel_line_may_accuse(struct span text)
+{
+	return kernel_line_is_quoted(text) || kernel_line_may_be_witness(text);
 }
 
 /* A line's end, or '\r' where a record's text is read. */

@@ -18,6 +18,8 @@ bool kernel_line_is_handed_on(struct span text, struct span *host);
 bool kernel_line_is_of_program(struct span text, struct span *host);
 /* "Nov 30 01:10:00 gpu07 rag-bot[3]: Nov 30 01:10:00 gpu09 kernel: NVRM: Xid": the same of a whole line. */
 bool kernel_line_is_talked_of(struct span text, struct span *host);
+/* "Nov 30 01:10:00 gpu07 train[44]: …": a syslog's header of any program, and of those that stand one behind the other the last. */
+bool kernel_line_is_logged(struct span text, struct span *host);
 /* One of these, in front of the line or behind what launchers, collectors and loggers put there: the machine; MACHINE_OF_NOBODY: two differ. */
 bool kernel_line_find(struct span text, bool (*is_header)(struct span text, struct span *host), struct span *host);
 /* With what a driver tells the kernel, and no training prints, or with whom the kernel killed; nothing stands in front. */
@@ -32,5 +34,9 @@ bool kernel_line_is_headed(struct span text, struct span said, struct span *host
 bool kernel_line_is(struct span text);
 /* The same, or one stands in quotes, or on a line of its own, in it. */
 bool kernel_line_is_quoted(struct span text);
+/* In it may be what accuses a machine: that, or the words of a program to which its machine failed (SPEAKER_WITNESS). */
+bool kernel_line_may_accuse(struct span text);
+/* The same of such a program's alone. */
+bool kernel_line_may_be_witness(struct span text);
 /* The one of its lines that holds what is asked for; all of it, where none does. '\r' ends a line, too: of a record's text that is read. */
 struct span kernel_line_around(struct span text, struct span said);

@@ -37,13 +37,14 @@ struct record {
 struct reading {
 	struct span said; /* what whose it is is asked of; "": that is not known */
 	bool takes_drivers; /* what a driver says counts, whether that is in it or not */
+	bool is_programs; /* of a program's own line */
 	struct buf *plain;
 	own_line_shape *shape; /* of the line that holds it, if it is a message of its own; NULL: that is not asked */
 };
 
 /* What a text says of a kernel's line. */
 struct quoted {
-	bool is_kernels;
+	bool is_kernels; /* or the program's that is asked for */
 	bool is_sure; /* by more than its words */
 	bool is_said; /* it holds what the signature matched */
 	bool is_own; /* as a message of its own */
@@ -206,8 +207,9 @@ static struct quoted read_text(struct span value, size_t level, const struct rea
 		return one;
 	one.is_own = is_said && is_own(text, reading);
 	one.is_sure = kernel_line_find(text, kernel_line_has_header, &host);
-	one.is_kernels = is_drivers;
-	if (one.is_sure || kernel_line_find(text, kernel_line_is_handed_on, &host)) {
+	one.is_kernels = is_drivers || (is_said && reading->is_programs);
+	if (one.is_sure || kernel_line_find(text, kernel_line_is_handed_on, &host) ||
+		(reading->is_programs && kernel_line_find(text, kernel_line_is_logged, &host))) {
 		one.is_kernels = true;
 		one.host = host;
 	}
@@ -412,25 +414,47 @@ static struct span until_escape(struct span said)
 }
 
 /* The first one in the line; without a machine: there is none of a kernel's. */
+static struct quoted find_record_as(struct span text, const struct reading *reading)
+{
+	ptrdiff_t begin = span_find_char(text, '{');
+
+	buf_reset(reading->plain);
+	if (begin < 0)
+		return (struct quoted){.host = SPAN(""), .machine = SPAN("")};
+	struct span record = span_cut(span_skip(text, (size_t)begin), KERNEL_RECORD_BYTES);
+	if (span_find_char(record, '\\') >= 0 && !buf_reserve(reading->plain, UNWRAP_RECORDS_MAX * record.len))
+		return (struct quoted){.host = SPAN(""), .machine = SPAN("")};
+	return read_record(record, 1, reading);
+}
+
 static struct quoted find_record(
 	struct span text, struct span said, bool takes_drivers, own_line_shape *shape, struct buf *plain)
 {
 	struct span plain_said = until_escape(said);
-	const struct reading reading = {plain_said, takes_drivers || !plain_said.len, plain, shape};
-	ptrdiff_t begin = span_find_char(text, '{');
+	struct reading reading = {plain_said, takes_drivers || !plain_said.len, false, plain, shape};
 
-	buf_reset(plain);
-	if (begin < 0)
-		return (struct quoted){.host = SPAN(""), .machine = SPAN("")};
-	struct span record = span_cut(span_skip(text, (size_t)begin), KERNEL_RECORD_BYTES);
-	if (span_find_char(record, '\\') >= 0 && !buf_reserve(plain, UNWRAP_RECORDS_MAX * record.len))
-		return (struct quoted){.host = SPAN(""), .machine = SPAN("")};
-	return read_record(record, 1, &reading);
+	return find_record_as(text, &reading);
+}
+
+/* Of a program's line. */
+static struct quoted find_programs_record(struct span text, struct span said, struct buf *plain)
+{
+	struct reading reading = {until_escape(said), false, true, plain, NULL};
+
+	return find_record_as(text, &reading);
 }
 
 bool kernel_record_find(struct span text, struct span said, struct buf *plain, struct span *host)
 {
 	*host = find_record(text, said, false, NULL, plain).host;
+	return host->len;
+}
+
+bool kernel_record_find_programs(struct span text, struct span said, struct buf *plain, struct span *host)
+{
+	struct quoted quoted = find_programs_record(text, said, plain);
+
+	*host = quoted.host.len ? quoted.host : quoted.machine;
 	return host->len;
 }
 
@@ -548,18 +572,35 @@ static size_t count_breaks(struct span text)
 	return count;
 }
 
-static bool has_header(struct span line)
+static bool has_header(struct span line, bool is_programs)
 {
 	struct span host;
 
-	return kernel_line_has_header(line, &host) || kernel_line_is_handed_on(line, &host);
+	return kernel_line_has_header(line, &host) || kernel_line_is_handed_on(line, &host) ||
+	       (is_programs && kernel_line_find(line, kernel_line_is_logged, &host));
+}
+
+/* A program's to which its machine failed. */
+static bool is_programs(struct span text)
+{
+	return kernel_line_may_be_witness(text) && !kernel_line_is_quoted(text);
+}
+
+/* The first of them. */
+static struct span accusing_line(struct span text)
+{
+	struct span line = text;
+
+	while (span_next(&text, '\n', &line) && !kernel_line_may_be_witness(line))
+		continue;
+	return line;
 }
 
 static bool names_machine(struct span text, struct buf *plain)
 {
 	struct span host;
 
-	return has_header(text) || kernel_record_find(text, SPAN(""), plain, &host);
+	return has_header(text, is_programs(text)) || kernel_record_find(text, SPAN(""), plain, &host);
 }
 
 static void append_line(struct buf *out, struct span line, const struct quoted *quoted)
@@ -574,11 +615,20 @@ static void append_line(struct buf *out, struct span line, const struct quoted *
 	json_object_end(&w);
 }
 
-/* Each by itself: what says of one whose it is does not say it of the next. */
+/* Of a line with quotes it must be seen what they are around, which a record's text hides. */
+static bool is_witness(struct span line)
+{
+	return kernel_line_may_be_witness(line) && span_find_char(line, '"') < 0;
+}
+
+/* Each by itself: what says of one whose it is does not say it of the next. Of a program's text those alone that accuse. */
 static void append_lines(struct buf *out, struct span text, const struct quoted *quoted)
 {
+	bool are_programs = is_programs(text);
+
 	for (struct span line; span_next(&text, '\n', &line);) {
-		if (line.len && !has_header(line))
+		bool is_asked = are_programs ? is_witness(line) : line.len > 0;
+		if (is_asked && !has_header(line, are_programs))
 			append_line(out, line, quoted);
 		else
 			buf_append_span(out, line);
@@ -607,7 +657,8 @@ bool kernel_record_keep(struct span record, struct span text, struct buf *plain,
 	if (record.len > KERNEL_RECORD_BYTES || breaks >= KERNEL_LINES_MAX ||
 		(!is_sample && !breaks && names_machine(text, plain)))
 		return false;
-	struct quoted quoted = find_record(record, text, true, NULL, plain);
+	struct quoted quoted = is_programs(text) ? find_programs_record(record, accusing_line(text), plain)
+						 : find_record(record, text, true, NULL, plain);
 	if (!quoted.host.len && !is_sample)
 		return false;
 	buf_reset(out);

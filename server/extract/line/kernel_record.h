@@ -23,6 +23,8 @@ own_line_shape kernel_line_is_sure;
  * that matters; "": what a driver says does. The kernel's lines that do not hold it tell nothing of whose it is.
  */
 bool kernel_record_find(struct span text, struct span said, struct buf *plain, struct span *host);
+/* The same of a program's line that holds said, whatever it says. */
+bool kernel_record_find_programs(struct span text, struct span said, struct buf *plain, struct span *host);
 /* How a record holds the words that a signature found in it. */
 enum record_words {
 	RECORD_SAYS, /* as a text of the program's */
@@ -38,11 +40,11 @@ bool kernel_record_names_machine(struct span key, struct span value, bool *is_ot
 bool kernel_record_names_program(struct span key);
 /* Of which machine it is by its members, whatever its text is; "": they do not say; MACHINE_OF_NOBODY: it may be one of two. */
 void kernel_record_machine(struct span record, struct buf *plain, struct span *host);
-/* A kernel's text whose machine stands beside it, as kernel_record_keep writes it; is_sure: so does its program; lines that name their own stay as they are. False: it is
+/* Such a text whose machine stands beside it, as kernel_record_keep writes it; is_sure: so does its program; lines that name their own stay as they are. False: it is
  * larger than a record that is read, or a record that names its own, and stays as a whole. */
 bool kernel_record_wrap(struct span text, struct span host, bool is_sure, struct buf *plain, struct buf *out);
 /*
- * For a record whose text is a kernel's (kernel_line_is_quoted) or that has "kernel" for a value. Of a record its text alone is kept as a rule. True: the record says whose kernel's it is and the text does not, and *out is what to keep
+ * For a record whose text may accuse a machine (kernel_line_may_accuse) or that has "kernel" for a value. Of a record its text alone is kept as a rule. True: the record says whose it is and the text does not, and *out is what to keep
  * instead: {"message":text,"host":…}, with "program":"kernel" where it is sure; the record as it is, where its machine may be one of two, or it is a sample.
  */
 bool kernel_record_keep(struct span record, struct span text, struct buf *plain, struct buf *out);

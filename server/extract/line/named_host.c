@@ -192,15 +192,21 @@ static enum naming name_elsewhere(struct span text, struct span said, bool is_dr
 	return name_in_front(front, is_drivers, name);
 }
 
+/* Of a program to which its machine failed, or of a check, a syslog's header says for certain where it runs; what stands nearer to the words outdoes it. */
+static bool is_logged(struct span text, struct span nearest, struct span *host)
+{
+	return kernel_line_find(text, kernel_line_is_logged, host) &&
+	       (!nearest.len || span_equal(*host, MACHINE_OF_NOBODY) || machine_name_is_same(*host, nearest));
+}
+
 /* A record of a program's: its machine may be the one that it only asks. */
-static enum naming name_by_record(struct span text, struct buf *plain, struct span *name)
+static enum naming name_by_record(struct span text, struct span said, struct buf *plain, struct span *name)
 {
 	ptrdiff_t begin = span_find_char(text, '{');
 
 	if (begin < 0 || char_at(span_skip(text, (size_t)begin), 1) != '"')
 		return NAMING_NONE;
-	kernel_record_machine(text, plain, name);
-	if (!name->len)
+	if (!kernel_record_find_programs(text, said, plain, name))
 		return NAMING_NONE;
 	return span_equal(*name, MACHINE_OF_NOBODY) ? NAMING_ELSEWHERE : NAMING_GUESS;
 }
@@ -216,7 +222,7 @@ enum naming named_host_read(struct span text, const struct signature_found *foun
 {
 	bool is_drivers = is_kernels(found->said);
 	enum naming naming = NAMING_NONE, other;
-	struct span rest = text, name = SPAN("");
+	struct span rest = text, name = SPAN(""), nearest = SPAN("");
 
 	*host = SPAN("");
 	if (take_pod(&rest, &name))
@@ -233,9 +239,15 @@ enum naming named_host_read(struct span text, const struct signature_found *foun
 		return NAMING_KERNEL;
 	if (found->signature->about != SIGNATURE_NODE && !is_drivers)
 		return NAMING_NONE;
-	if (naming < NAMING_ELSEWHERE && (other = name_elsewhere(text, found->said, is_drivers, host)) > naming)
+	other = naming < NAMING_ELSEWHERE ? name_elsewhere(text, found->said, is_drivers, &nearest) : NAMING_NONE;
+	if (naming == NAMING_NONE && !is_drivers && !found->signature->is_kernel && is_logged(rest, nearest, host))
+		return span_equal(*host, MACHINE_OF_NOBODY) ? NAMING_ELSEWHERE : NAMING_KERNEL;
+	if (other > naming) {
+		*host = nearest;
 		return other;
-	if (!is_drivers && naming == NAMING_NONE && (other = name_by_record(rest, plain, host)) != NAMING_NONE)
+	}
+	if (!is_drivers && naming == NAMING_NONE &&
+		(other = name_by_record(rest, found->said, plain, host)) != NAMING_NONE)
 		return other;
 	*host = naming == NAMING_NONE ? SPAN("") : name;
 	return naming;

@@ -195,11 +195,11 @@ static bool is_docker_output(struct span stream, const struct ndjson_value *text
 	       (span_equal(stream, SPAN("stdout")) || span_equal(stream, SPAN("stderr")));
 }
 
-/* What a kernel said belongs to its machine, which the record names, whatever stream it comes in. */
+/* What a kernel said, or who was failed by its machine, belongs to that machine, which the record names, whatever stream it comes in. */
 static void keep_machine(
 	struct ingest_parser *parser, struct span object, const struct ndjson_object *fields, struct entry *entry)
 {
-	if (stream_is_system(entry->stream) || !(fields->says_kernel || kernel_line_is_quoted(entry->text)))
+	if (stream_is_system(entry->stream) || !(fields->says_kernel || kernel_line_may_accuse(entry->text)))
 		return;
 	if (entry->text.len && entry->text.ptr[entry->text.len - 1] == '\n')
 		entry->text.len--;

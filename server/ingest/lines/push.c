@@ -299,7 +299,7 @@ static enum status note_machine(
 }
 
 /*
- * A kernel's line keeps the machine that stands beside it, where several may send the stream: one that is called by its machine is its own.
+ * A line that may accuse a machine keeps the one that stands beside it, where several may send the stream: one that is called by its machine is its own.
  * A name of 255 bytes beside lines of one would make a body's memory a hundred times what it was.
  */
 static enum status keep_machine(struct ingest_parser *parser, const struct batch *batch, const struct batch_part *part,
@@ -313,7 +313,7 @@ static enum status keep_machine(struct ingest_parser *parser, const struct batch
 	bool is_sure = parser->entry_is_kernels || parser->labels.is_kernels;
 	bool is_own = span_equal_fold(host, part->stream) && !is_sure;
 	if (!kernel_line_names(host) || stream_is_system(part->stream) || is_own ||
-		batch->text_bytes >= parser->options.max_push_bytes || !(is_sure || kernel_line_is_quoted(*text)))
+		batch->text_bytes >= parser->options.max_push_bytes || !(is_sure || kernel_line_may_accuse(*text)))
 		return OK;
 	if (kernel_record_wrap(*text, host, is_sure, &plain, &parser->kept))
 		*text = buf_span(&parser->kept);

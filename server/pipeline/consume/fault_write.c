@@ -393,7 +393,7 @@ static enum status know_list(const struct writing *w, struct span *names, size_t
 	*out = said;
 	for (size_t i = 0; i < count; i++) {
 		TRY(store_find_machine(store_tx_reader(w->tx), w->arena, names[i], &known, err));
-		if (!known.len)
+		if (!known.len || span_equal(known, STORE_SEVERAL_MACHINES))
 			TRY(store_find_spelling(store_tx_reader(w->tx), w->arena, names[i], &known, err));
 		is_other = is_other || (known.len && !span_equal(known, names[i]));
 		buf_append_text(&text, i ? "," : "");
@@ -457,6 +457,9 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 		return OK;
 	}
 	TRY(store_find_machine(store_tx_reader(w->tx), w->arena, said, &known, err));
+	hit->is_of_nobody = span_equal(known, STORE_SEVERAL_MACHINES);
+	if (hit->is_of_nobody)
+		return OK;
 	bool is_sure = naming == NAMING_SURE || (naming == NAMING_KERNEL && !machine_name_is_number(sender));
 	TRY(host_list_expand(w->arena, is_sure ? said : SPAN(""), &names, &count, err));
 	hit->is_of_nobody = !known.len && !count && (is_sure || naming == NAMING_ELSEWHERE);

@@ -1,5 +1,5 @@
 /*
- * Job: until when machines send streams, by what is in memory: the store has what is sealed alone.
+ * Job: from when until when machines send streams, by what is in memory: the store has what is sealed alone.
  * Ownership: the directory outlives it. Threads: any.
  */
 #pragma once

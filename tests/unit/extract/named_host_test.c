@@ -14,7 +14,8 @@
 #define UE "EDAC MC0: 1 UE"
 #define ROW "|                           | Fail - GPU: 0                                  |"
 
-static const struct signature program = {.about = SIGNATURE_NODE}, check = {.about = SIGNATURE_NODE, .is_check = true};
+static const struct signature program = {.about = SIGNATURE_NODE}, check = {.about = SIGNATURE_NODE, .is_check = true},
+			      kernels = {.about = SIGNATURE_NODE, .is_kernel = true};
 
 /* What some signature matches in a line of these tests. */
 static struct signature_found find_said(struct span line, const struct signature *signature)
@@ -26,6 +27,8 @@ static struct signature_found find_said(struct span line, const struct signature
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
 		if (span_find(line, span_from(said[i])) >= 0)
 			found.said = span_from(said[i]);
+	if (span_equal(found.said, SPAN(UE)))
+		found.signature = &kernels;
 	return found;
 }
 
@@ -73,7 +76,7 @@ static const struct {
 	{"[74889.644138] " XID, NAMING_NONE, NAMING_NONE, ""},
 	{"Nov 30 01:10:00 kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
 	{"Nov 30 01:10:00 localhost kernel: " XID, NAMING_NONE, NAMING_NONE, ""},
-	{"Nov 30 01:10:00 ob-2 python[12]: " ECC, NAMING_GUESS, NAMING_GUESS, "ob-2"},
+	{"Nov 30 01:10:00 ob-2 python[12]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "ob-2"},
 	{"2026-11-30 01:10:00 trainer worker[3]: " ECC, NAMING_NONE, NAMING_NONE, ""},
 	{"ob-2 kernel: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "ob-2"},
 	{ECC, NAMING_NONE, NAMING_NONE, ""},
@@ -277,6 +280,30 @@ static const struct {
 	{"{\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"}]}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu09"},
 	{"{\"faults\":[{\"host\":\"gpu09\",\"line\":\"" XID "\"},{\"host\":\"gpu10\",\"line\":\"" XID "\"}]}",
 		NAMING_ELSEWHERE, NAMING_ELSEWHERE, "?"},
+	/* a program's own failure, in a central log: of the machine where it runs. What may be a logger's names none */
+	{"<27>1 2026-11-30T01:10:00Z vz03 train 4003 - - " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"<27>1 2026-11-30T01:10:00Z - train 4003 - - " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"<27>Nov 30 01:10:00 vz03 train: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"2026-11-30T01:10:00.1+00:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"2026-11-30T01:10:00.1+00:00 vz03 train: " ECC, NAMING_GUESS, NAMING_GUESS, "vz03"},
+	{"2026-11-30T01:10:00Z ERROR train: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"2026-11-30 01:10:00,123 ERROR train: " ECC, NAMING_NONE, NAMING_NONE, ""},
+	{"Nov 30 01:10:00 loghost rsyslogd[1]: Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL,
+		"vz03"},
+	{"2026-11-30T01:10:00.5Z stdout F Nov 30 01:10:00 vz03 train[44]: " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	/* another name that stands nearer to the words outdoes the header */
+	{"Nov 30 01:10:00 vz03 train[44]: ERROR [vz04] " ECC, NAMING_GUESS, NAMING_GUESS, "vz04"},
+	{"Nov 30 01:10:00 vz03 train[44]: ERROR [vz03] " ECC, NAMING_KERNEL, NAMING_KERNEL, "vz03"},
+	{"Nov 30 01:10:00 vz03 vector[1]: host=vz04 err=\"" ECC "\"", NAMING_GUESS, NAMING_GUESS, "vz04"},
+	{"Nov 30 01:10:00 vz03 ray[4]: (RayTrainWorker pid=2244, ip=10.1.2.3) " ECC, NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"10.1.2.3"},
+	{"{\"host\":\"vz03\",\"message\":\"" ECC "\"}", NAMING_GUESS, NAMING_GUESS, "vz03"},
+	{"{\"level\":\"error\",\"message\":\"" ECC "\"}", NAMING_NONE, NAMING_NONE, ""},
+	{"{\"host\":\"loghost\",\"message\":\"Nov 30 01:10:00 vz03 train[44]: " ECC "\"}", NAMING_GUESS, NAMING_GUESS,
+		"vz03"},
+	{"{\"log\":\"{\\\"host\\\":\\\"vz03\\\",\\\"msg\\\":\\\"" ECC "\\\"}\",\"host\":\"loghost\"}", NAMING_GUESS,
+		NAMING_GUESS, "vz03"},
 	/* kubectl logs --prefix */
 	{"[pod/train-0/pytorch] " ECC, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "train-0"},
 	{"[pod/train-0/] " ECC, NAMING_NONE, NAMING_NONE, ""},

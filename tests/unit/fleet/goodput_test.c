@@ -301,6 +301,24 @@ TEST(work_stands_until_the_first_step_of_the_job_that_goes_on)
 	arena_free(s.arena);
 }
 
+TEST(a_job_whose_first_line_is_its_first_step_worked_on_that_before)
+{
+	static struct script s;
+
+	begin(&s, GOODPUT_FAILED);
+	add_phase(&s, training(100, 300));
+	add_steps(&s, 1, 1, 10, 100, 10);
+	run(&s);
+	CHECK(s.out.link.step_ms == 100 * SECOND && s.out.link.work_ms == 90 * SECOND);
+	arena_free(s.arena);
+	begin(&s, GOODPUT_FAILED); /* one that began four seconds before it did not */
+	add_phase(&s, training(96, 300));
+	add_steps(&s, 1, 1, 10, 100, 10);
+	run(&s);
+	CHECK(s.out.link.step_ms == 100 * SECOND && s.out.link.work_ms == 96 * SECOND);
+	arena_free(s.arena);
+}
+
 TEST(an_interruption_is_a_restart_with_its_cause_though_no_step_was_lost)
 {
 	static struct script s;

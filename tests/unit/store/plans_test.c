@@ -254,17 +254,17 @@ static void call_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_oldest_push(on, 1, &ms, &ms, &err));
 }
 
-static int64_t no_end(void *context, int64_t job_id, uint32_t stream_id)
+static void read_no_end(void *context, int64_t job_id, uint32_t stream_id, int64_t *first_ms, int64_t *last_ms)
 {
 	(void)context;
 	(void)job_id;
 	(void)stream_id;
-	return 0;
+	*first_ms = *last_ms = 0;
 }
 
 static void call_fault_readers(struct harness *h, struct store_reader *on)
 {
-	const struct stream_ends ends = {.last_ms = no_end};
+	const struct stream_ends ends = {.read = read_no_end};
 	struct arena *arena = h->arena;
 	void *rows = NULL;
 	size_t count = 0;

@@ -39,15 +39,25 @@ static void put_metrics(struct harness *h, int64_t job_id, size_t count)
 	CHECK_OK(store_put_summaries(h->tx, job_id, &(struct job_counts){.streams = 1}, rows, count, &err));
 }
 
-static void put_streams(struct harness *h, int64_t job_id, size_t count)
+/* last_ms: of its lines; 0: it has none */
+static void put_streams_until(struct harness *h, int64_t job_id, size_t count, int64_t last_ms)
 {
 	for (size_t i = 0; i < count; i++) {
 		char name[32];
 		snprintf(name, sizeof name, "algo-%zu", i);
-		struct stream_row row = {
-			.job_id = job_id, .name = span_from(name), .host = SPAN(""), .state = SPAN("state")};
+		struct stream_row row = {.job_id = job_id,
+			.name = span_from(name),
+			.host = SPAN(""),
+			.first_ms = last_ms,
+			.last_ms = last_ms,
+			.state = SPAN("state")};
 		CHECK_OK(store_put_stream(h->tx, &row, &err));
 	}
+}
+
+static void put_streams(struct harness *h, int64_t job_id, size_t count)
+{
+	put_streams_until(h, job_id, count, 0);
 }
 
 static int64_t put_job(struct harness *h, const char *name, size_t metrics, size_t streams)
@@ -175,18 +185,20 @@ TEST(one_metric_or_stream_costs_the_same_beside_many_others)
 
 /* ---- faults of a machine that sent many streams ---- */
 
-static int64_t says_nothing(void *context, int64_t job_id, uint32_t stream_id)
+static void says_nothing(void *context, int64_t job_id, uint32_t stream_id, int64_t *first_ms, int64_t *last_ms)
 {
 	(void)context, (void)job_id, (void)stream_id;
-	return 0;
+	*first_ms = *last_ms = 0;
 }
 
-static void put_stays(struct harness *h, int64_t job_id, size_t streams)
+/* Each begins later than the one before. */
+static void put_stays(struct harness *h, int64_t job_id, size_t streams, int64_t since_ms)
 {
-	put_streams(h, job_id, streams);
 	for (size_t i = 0; i < streams; i++) {
-		const struct stream_host_row stay = {
-			.job_id = job_id, .stream_id = (uint32_t)(i + 1), .host = SPAN("gpu")};
+		const struct stream_host_row stay = {.job_id = job_id,
+			.stream_id = (uint32_t)(i + 1),
+			.since_ms = since_ms + (int64_t)i,
+			.host = SPAN("gpu")};
 		CHECK_OK(store_put_stream_host(h->tx, &stay, &err));
 	}
 }
@@ -215,7 +227,8 @@ static int ask_faults_elsewhere(size_t streams, size_t faults)
 
 	harness_begin(&h);
 	int64_t trains = harness_job(&h, "trains"), tells = harness_job(&h, "tells");
-	put_stays(&h, trains, streams);
+	put_streams(&h, trains, streams);
+	put_stays(&h, trains, streams, -(int64_t)streams);
 	put_faults(&h, tells, faults);
 	harness_commit(&h);
 	take_steps(h.reader);
@@ -234,6 +247,40 @@ TEST(faults_of_a_machine_are_read_once_however_many_streams_it_sent)
 	    more_faults = ask_faults_elsewhere(STREAMS_FEW, MANY);
 
 	CHECK(ask_faults_elsewhere(STREAMS_MANY, MANY) <= more_streams + more_faults - least + SLACK_STEPS);
+}
+
+/* Streams of a job that are silent at 100, and streams of another one that their machine began at 200 and later. */
+static int ask_who_left(size_t streams, size_t begun)
+{
+	const struct stream_ends ends = {says_nothing, NULL, 1000};
+	struct harness h = harness_new();
+	struct said_hit *hits;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t trains = harness_job(&h, "trains"), next = harness_job(&h, "next"), tells = harness_job(&h, "tells");
+	put_streams_until(&h, trains, streams, 100);
+	put_stays(&h, trains, streams, -(int64_t)streams);
+	put_streams_until(&h, next, begun, 300);
+	put_stays(&h, next, begun, 200);
+	put_faults(&h, tells, MANY);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_told_elsewhere(
+		h.reader, h.arena, &ends, trains, INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
+	CHECK_INT(count, 199);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(where_a_machine_went_is_read_once_however_many_streams_it_left)
+{
+	int least = ask_who_left(STREAMS_FEW, STREAMS_FEW);
+	int more_left = ask_who_left(STREAMS_MANY, STREAMS_FEW), more_begun = ask_who_left(STREAMS_FEW, STREAMS_MANY);
+
+	CHECK(ask_who_left(STREAMS_MANY, STREAMS_MANY) <= more_left + more_begun - least + SLACK_STEPS);
+	CHECK(ask_who_left(FEW, 2 * MANY) <= ask_who_left(FEW, MANY) + SLACK_STEPS);
 }
 
 /* ---- processes that are at work ---- */

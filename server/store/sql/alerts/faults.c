@@ -3,8 +3,6 @@
 #include "store/driver/statement.h"
 #include "store/faults.h"
 
-#include <stdlib.h>
-
 /* ---- faults of machines ---- */
 
 static const struct row_field fault_fields[] = {FIELD(struct node_fault_row, host), FIELD(struct node_fault_row, ts_ms),
@@ -190,49 +188,6 @@ enum status store_read_hits_between(struct store_reader *reader, struct arena *a
 		err));
 	bind_numbers(&s, job_id, from_ms, to_ms);
 	return rows_read(&s, arena, ROWS_LIKE(fields, like), out, count, err);
-}
-
-struct failure {
-	int64_t job_id, ended_ms;
-};
-
-static int by_end(const void *a, const void *b)
-{
-	const struct failure *x = a, *y = b;
-
-	if (x->ended_ms != y->ended_ms)
-		return x->ended_ms < y->ended_ms ? -1 : 1;
-	return (x->job_id > y->job_id) - (x->job_id < y->job_id);
-}
-
-/* From the fault to its machine's streams to their jobs: of all jobs that have failed there are more. Several streams may be of one job. */
-enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
-	uint64_t line, int64_t after_ms, size_t limit, int64_t **job_ids, size_t *count, struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	static const struct row_field fields[] = {FIELD(struct failure, job_id), FIELD(struct failure, ended_ms)};
-	struct failure *rows;
-	size_t row_count;
-
-	*count = 0;
-	TRY(statement_open(&s, reader,
-		"SELECT o.job_id, o.ended_ms FROM node_faults AS f CROSS JOIN jobs AS t CROSS JOIN stream_hosts AS h CROSS JOIN jobs AS o"
-		" WHERE f.job_id = ?1 AND f.stream_id = ?2 AND f.line = ?3 AND t.job_id = f.job_id"
-		" AND h.host = f.host AND h.job_id <> f.job_id AND h.from_ms <= f.last_ms"
-		" AND o.job_id = h.job_id AND o.status = 'Failed' AND t.team IN ('', o.team)"
-		" AND o.created_ms <= f.last_ms AND o.ended_ms >= f.ts_ms - ?4",
-		err));
-	bind_numbers(&s, job_id, stream_id, line, after_ms);
-	TRY(rows_read(&s, arena, ROWS(fields, struct failure), &rows, &row_count, err));
-	*job_ids = arena_alloc(arena, (limit + 1) * sizeof **job_ids);
-	if (!*job_ids)
-		return error_no_memory(err);
-	if (row_count)
-		qsort(rows, row_count, sizeof *rows, by_end);
-	for (size_t i = 0; i < row_count && *count < limit; i++)
-		if (!i || rows[i].job_id != rows[i - 1].job_id)
-			(*job_ids)[(*count)++] = rows[i].job_id;
-	return OK;
 }
 
 enum status store_read_every_hit(struct store_reader *reader, struct arena *arena, int64_t job_id, int64_t from_ms,

@@ -297,8 +297,8 @@ enum status store_read_breaks(struct store_reader *reader, struct arena *arena, 
 	*out = NULL;
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT from_ms, to_ms, lost_steps, (redone_ms + restart_ms) * nodes FROM goodput_breaks WHERE job_id = ?"
-		" ORDER BY position",
+		"SELECT b.from_ms, b.to_ms, j.ended_ms, b.lost_steps, (b.redone_ms + b.restart_ms) * b.nodes"
+		" FROM goodput_breaks AS b JOIN jobs AS j ON j.job_id = b.job_id WHERE b.job_id = ? ORDER BY b.position",
 		err));
 	bind_i64(&s, job_id);
 	for (;;) {
@@ -311,6 +311,7 @@ enum status store_read_breaks(struct store_reader *reader, struct arena *arena, 
 		struct node_break *row = &(*out)[(*count)++];
 		row->from_ms = column_i64(&s);
 		row->to_ms = column_i64(&s);
+		row->ended_ms = column_i64(&s);
 		row->lost_steps = column_i64(&s);
 		row->lost_node_ms = column_i64(&s);
 	}

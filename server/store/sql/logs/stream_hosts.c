@@ -227,7 +227,7 @@ static enum status find_in_domain(
 	TRY(read_last(reader, arena, &leaping, &last, err));
 	if (pass(&leaping, name.len))
 		TRY(find_next(reader, arena, &leaping, false, &other, err));
-	*out = span_equal(first, last) && !other.len ? first : SPAN("");
+	*out = span_equal(first, last) && !other.len ? first : STORE_SEVERAL_MACHINES;
 	return OK;
 }
 

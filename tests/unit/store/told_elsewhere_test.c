@@ -3,14 +3,18 @@
 #include "store/faults.h"
 #include "store/stream_hosts.h"
 
-enum { STREAMS = 40, HOSTS = 5, FAULTS = 300, SILENT_MS = 10, END_MS = 2000, LIMIT = 50 };
+enum { STREAMS = 40, HOSTS = 5, FAULTS = 300, SILENT_MS = 60, END_MS = 2000, LIMIT = 50 };
+
+struct sent { /* a stream; [0]: of this job, [1]: of another one */
+	int64_t first_ms, last_ms; /* what the store knows */
+	int64_t first_memory_ms, last_memory_ms;
+};
 
 struct fleet {
 	struct harness h;
-	int64_t job, teller;
-	struct stream_host_row stays[2 * STREAMS];
-	int64_t last_ms[STREAMS + 1]; /* what the store knows */
-	int64_t newer_ms[STREAMS + 1]; /* what is in memory */
+	int64_t jobs[2], teller;
+	struct stream_host_row stays[2][2 * STREAMS];
+	struct sent sent[2][STREAMS + 1];
 	struct node_fault_row faults[FAULTS];
 	uint32_t random;
 };
@@ -21,11 +25,16 @@ static int64_t next_random(struct fleet *f, int64_t below)
 	return (int64_t)(f->random >> 8) % below;
 }
 
-static int64_t last_in_memory(void *context, int64_t job_id, uint32_t stream_id)
+static void read_memory(void *context, int64_t job_id, uint32_t stream_id, int64_t *first_ms, int64_t *last_ms)
 {
 	const struct fleet *f = context;
 
-	return job_id == f->job && stream_id <= STREAMS ? f->newer_ms[stream_id] : 0;
+	*first_ms = *last_ms = 0;
+	for (int n = 0; n < 2; n++)
+		if (job_id == f->jobs[n]) {
+			*first_ms = f->sent[n][stream_id].first_memory_ms;
+			*last_ms = f->sent[n][stream_id].last_memory_ms;
+		}
 }
 
 static struct span host_of(int64_t n)
@@ -35,32 +44,51 @@ static struct span host_of(int64_t n)
 	return span_from(names[n]);
 }
 
+/* Some of its lines are sealed, some are in memory, or there are none. */
+static struct sent some_lines(struct fleet *f, int64_t first_ms)
+{
+	int64_t last_ms = first_ms + next_random(f, END_MS / 2);
+
+	switch (next_random(f, 4)) {
+	case 0:
+		return (struct sent){0};
+	case 1:
+		return (struct sent){0, 0, first_ms, last_ms};
+	case 2:
+		return (struct sent){first_ms, last_ms, first_ms, last_ms + next_random(f, 100)};
+	default:
+		return (struct sent){first_ms, last_ms, 0, 0};
+	}
+}
+
 /* Each stream moves to another machine once. */
-static void put_stays(struct fleet *f)
+static void put_stays(struct fleet *f, int n)
 {
 	for (uint32_t i = 0; i < STREAMS; i++) {
 		char name[16];
 		snprintf(name, sizeof name, "algo-%u", i);
 		uint32_t id = i + 1;
-		f->last_ms[id] = next_random(f, 3) ? next_random(f, END_MS) : 0;
-		f->newer_ms[id] = next_random(f, 3) ? 0 : f->last_ms[id] + next_random(f, 100);
-		struct stream_row row = {.job_id = f->job,
+		int64_t since_ms = 1 + next_random(f, END_MS), moved_ms = since_ms + next_random(f, END_MS / 2);
+		f->sent[n][id] = some_lines(f, 1 + since_ms / (1 + next_random(f, 2)));
+		struct stream_row row = {.job_id = f->jobs[n],
 			.name = span_from(name),
 			.host = SPAN(""),
-			.last_ms = f->last_ms[id],
+			.first_ms = f->sent[n][id].first_ms,
+			.last_ms = f->sent[n][id].last_ms,
 			.state = SPAN("")};
 		CHECK_OK(store_put_stream(f->h.tx, &row, &err));
 		CHECK_INT(row.stream_id, id);
-		int64_t moved_ms = next_random(f, END_MS);
-		struct stream_host_row *stay = &f->stays[2 * i];
-		stay[0] = (struct stream_host_row){.job_id = f->job,
+		struct stream_host_row *stay = &f->stays[n][2 * i];
+		stay[0] = (struct stream_host_row){.job_id = f->jobs[n],
 			.stream_id = id,
+			.since_ms = since_ms,
 			.until_ms = next_random(f, 2) ? moved_ms - next_random(f, 50) : 0,
 			.host = host_of(next_random(f, HOSTS))};
-		stay[1] = (struct stream_host_row){.job_id = f->job,
+		stay[1] = (struct stream_host_row){.job_id = f->jobs[n],
 			.stream_id = id,
 			.number = 1,
 			.from_ms = moved_ms,
+			.since_ms = moved_ms + next_random(f, 20),
 			.host = host_of(next_random(f, HOSTS))};
 		for (int k = 0; k < 2; k++)
 			CHECK_OK(store_put_stream_host(f->h.tx, &stay[k], &err));
@@ -72,8 +100,8 @@ static void put_faults(struct fleet *f)
 	for (uint64_t i = 0; i < FAULTS; i++) {
 		struct node_fault_row *fault = &f->faults[i];
 		*fault = (struct node_fault_row){.host = host_of(next_random(f, HOSTS)),
-			.ts_ms = next_random(f, END_MS + 100),
-			.job_id = next_random(f, 20) ? f->teller : f->job,
+			.ts_ms = next_random(f, 2 * END_MS),
+			.job_id = next_random(f, 20) ? f->teller : f->jobs[0],
 			.stream_id = 1,
 			.line = i,
 			.signature = SPAN("xid_79"),
@@ -84,15 +112,39 @@ static void put_faults(struct fleet *f)
 	}
 }
 
+static int64_t begin_ms(const struct fleet *f, int n, const struct stream_host_row *stay)
+{
+	const struct sent *sent = &f->sent[n][stay->stream_id];
+	int64_t first_ms = sent->first_ms ? sent->first_ms : sent->first_memory_ms;
+
+	if (stay->from_ms)
+		return stay->from_ms;
+	return first_ms && first_ms < stay->since_ms ? first_ms : stay->since_ms;
+}
+
+/* Behind its last line here, by then. */
+static bool has_left(const struct fleet *f, struct span host, int64_t last_ms, int64_t at_ms)
+{
+	for (size_t i = 0; i < 2 * STREAMS; i++) {
+		int64_t ms = begin_ms(f, 1, &f->stays[1][i]);
+		if (span_equal(f->stays[1][i].host, host) && ms > last_ms && ms <= at_ms)
+			return true;
+	}
+	return false;
+}
+
 static bool was_there(const struct fleet *f, const struct stream_host_row *stay, const struct node_fault_row *fault)
 {
-	int64_t known_ms = f->last_ms[stay->stream_id], newer_ms = f->newer_ms[stay->stream_id];
-	bool is_sent = (!known_ms && !newer_ms) || fault->ts_ms <= known_ms + SILENT_MS ||
-		       fault->ts_ms <= newer_ms + SILENT_MS;
-	bool has_moved = stay->number == 0 && stay[1].from_ms > 0 && stay[1].from_ms <= fault->ts_ms;
+	const struct sent *sent = &f->sent[0][stay->stream_id];
+	int64_t last_ms = sent->last_memory_ms > sent->last_ms ? sent->last_memory_ms : sent->last_ms;
 
-	return span_equal(stay->host, fault->host) && fault->last_ms >= stay->from_ms && is_sent && !has_moved &&
-	       (!stay->until_ms || fault->ts_ms <= stay->until_ms + SILENT_MS);
+	if (!span_equal(stay->host, fault->host) || fault->last_ms < begin_ms(f, 0, stay) ||
+		(stay->number == 0 && stay[1].from_ms <= fault->ts_ms) ||
+		(stay->until_ms && fault->ts_ms > stay->until_ms + SILENT_MS))
+		return false;
+	if (!last_ms)
+		return true;
+	return fault->ts_ms <= last_ms + SILENT_MS && !has_left(f, stay->host, last_ms, fault->ts_ms);
 }
 
 static bool is_expected(const struct fleet *f, const struct node_fault_row *fault, int64_t from_ms, int64_t to_ms)
@@ -100,19 +152,19 @@ static bool is_expected(const struct fleet *f, const struct node_fault_row *faul
 	bool was_any = false;
 
 	for (size_t i = 0; i < 2 * STREAMS; i++)
-		was_any |= was_there(f, &f->stays[i], fault);
+		was_any |= was_there(f, &f->stays[0][i], fault);
 	return was_any && fault->job_id == f->teller && fault->ts_ms <= to_ms && fault->last_ms >= from_ms;
 }
 
 /* Those that are told must be expected, in their order, and the first of them. */
 static void check_told(struct fleet *f, int64_t from_ms, int64_t to_ms, size_t limit)
 {
-	const struct stream_ends ends = {last_in_memory, f, SILENT_MS};
+	const struct stream_ends ends = {read_memory, f, SILENT_MS};
 	struct said_hit *hits;
 	size_t count, expected = 0;
 
 	CHECK_OK(store_read_told_elsewhere(
-		f->h.reader, f->h.arena, &ends, f->job, from_ms, to_ms, limit, &hits, &count, &err));
+		f->h.reader, f->h.arena, &ends, f->jobs[0], from_ms, to_ms, limit, &hits, &count, &err));
 	for (size_t i = 0; i < count; i++) {
 		const struct node_fault_row *fault = &f->faults[hits[i].row.first_line];
 		CHECK(is_expected(f, fault, from_ms, to_ms));
@@ -132,9 +184,11 @@ TEST(faults_are_told_of_machines_while_they_sent_a_stream)
 
 	f.h = harness_new();
 	harness_begin(&f.h);
-	f.job = harness_job(&f.h, "train");
+	f.jobs[0] = harness_job(&f.h, "train");
+	f.jobs[1] = harness_job(&f.h, "next");
 	f.teller = harness_job(&f.h, "kern");
-	put_stays(&f);
+	put_stays(&f, 0);
+	put_stays(&f, 1);
 	put_faults(&f);
 	harness_commit(&f.h);
 	check_told(&f, INT64_MIN, INT64_MAX, FAULTS);

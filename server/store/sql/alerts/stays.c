@@ -1,0 +1,191 @@
+#include "store/sql/alerts/stays.h"
+
+#include "store/driver/rows.h"
+
+#include <stdlib.h>
+
+enum { BEGINNINGS_READ = 1000 }; /* of a machine elsewhere, since it was silent; its further streams are behind these */
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t greater(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static struct stay read_beginning(struct statement *s)
+{
+	struct stay stay = {.job_id = column_i64(s)};
+
+	stay.stream_id = column_u32(s);
+	stay.from_ms = column_i64(s);
+	stay.since_ms = column_i64(s);
+	stay.first_ms = column_i64(s);
+	stay.last_ms = column_i64(s);
+	return stay;
+}
+
+struct stay stay_read(struct statement *s, struct arena *arena)
+{
+	struct stay stay = read_beginning(s);
+
+	stay.host = column_span(s, arena);
+	stay.until_ms = column_i64(s);
+	stay.next_ms = column_i64(s);
+	return stay;
+}
+
+/* With what memory has: what is sealed alone is stored. */
+static void ask_memory(const struct stream_ends *ends, struct stay *stay)
+{
+	int64_t first_ms, last_ms;
+
+	ends->read(ends->context, stay->job_id, stay->stream_id, &first_ms, &last_ms);
+	stay->first_ms = stay->first_ms ? stay->first_ms : first_ms;
+	stay->last_ms = greater(stay->last_ms, last_ms);
+}
+
+/* With its first line; who opened a session is there before that. */
+static int64_t begin_ms(const struct stay *stay)
+{
+	if (stay->from_ms)
+		return stay->from_ms;
+	return stay->first_ms ? lesser(stay->first_ms, stay->since_ms) : stay->since_ms;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static enum status read_beginnings(struct presence *p, const struct stay *stay, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	struct beginnings *out = &p->elsewhere;
+	size_t cap = 0;
+	bool has_row;
+
+	*out = (struct beginnings){stay->host, stay->job_id, stay->last_ms, INT64_MAX, NULL, 0};
+	TRY(statement_open(&s, p->reader,
+		"SELECT " STAY_BEGINNING
+		" FROM stream_hosts AS h CROSS JOIN streams AS s WHERE h.host = ?1 AND h.since_ms > ?2"
+		" AND h.job_id <> ?3" STAY_STREAM " ORDER BY h.since_ms LIMIT ?4",
+		err));
+	bind_text(&s, stay->host);
+	bind_numbers(&s, stay->last_ms, stay->job_id, BEGINNINGS_READ);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		struct stay other = read_beginning(&s);
+		if (!other.from_ms && !other.first_ms)
+			ask_memory(p->ends, &other);
+		out->times = rows_grow(p->arena, out->times, out->count, &cap, sizeof *out->times);
+		if (!out->times)
+			return error_no_memory(err);
+		out->times[out->count++] = lesser(begin_ms(&other), other.since_ms);
+		if (out->count == BEGINNINGS_READ)
+			out->until_ms = other.since_ms;
+		TRY(statement_step(&s, &has_row, err));
+	}
+	if (out->count)
+		qsort(out->times, out->count, sizeof *out->times, by_number);
+	return statement_check(&s, err);
+}
+
+/* Behind its last line it may have begun to send to another job: it has left from then on. */
+static enum status end_by_leaving(struct presence *p, struct stay *stay, struct error *err)
+{
+	const struct beginnings *known = &p->elsewhere;
+	size_t low = 0;
+
+	if (!stay->last_ms || stay->end_ms <= stay->last_ms)
+		return OK;
+	if (known->job_id != stay->job_id || !span_equal(known->host, stay->host) || stay->last_ms < known->after_ms ||
+		stay->last_ms >= known->until_ms)
+		TRY(read_beginnings(p, stay, err));
+	for (size_t high = known->count; low < high;) {
+		size_t middle = (low + high) / 2;
+		if (known->times[middle] <= stay->last_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < known->count)
+		stay->end_ms = lesser(stay->end_ms, known->times[low] - 1);
+	return OK;
+}
+
+/* All but that. Who opened a session and printed nothing yet is there, too. */
+static void end_stay(struct stay *stay, int64_t silent_ms)
+{
+	stay->end_ms = stay->last_ms ? stay->last_ms + silent_ms : INT64_MAX;
+	if (stay->until_ms)
+		stay->end_ms = lesser(stay->end_ms, stay->until_ms + silent_ms);
+	if (stay->next_ms > 0)
+		stay->end_ms = lesser(stay->end_ms, stay->next_ms - 1);
+}
+
+enum status stay_is_sent(
+	struct presence *p, struct stay *stay, int64_t first_ms, int64_t last_ms, bool *out, struct error *err)
+{
+	if (!stay->first_ms || first_ms > stay->last_ms)
+		ask_memory(p->ends, stay);
+	end_stay(stay, p->ends->silent_ms);
+	*out = last_ms >= begin_ms(stay) && first_ms <= stay->end_ms;
+	if (!*out || first_ms <= stay->last_ms)
+		return OK;
+	TRY(end_by_leaving(p, stay, err));
+	*out = first_ms <= stay->end_ms;
+	return OK;
+}
+
+/* ---- of one host ---- */
+
+static int by_last_line(const void *a, const void *b)
+{
+	const struct stay *x = a, *y = b;
+
+	return (x->last_ms > y->last_ms) - (x->last_ms < y->last_ms);
+}
+
+static int by_beginning(const void *a, const void *b)
+{
+	int64_t x = begin_ms(a), y = begin_ms(b);
+
+	return (x > y) - (x < y);
+}
+
+enum status stays_end(struct presence *p, struct stay *stays, size_t count, struct error *err)
+{
+	int64_t reach_ms = INT64_MIN;
+
+	for (size_t i = 0; i < count; i++) {
+		ask_memory(p->ends, &stays[i]);
+		end_stay(&stays[i], p->ends->silent_ms);
+	}
+	qsort(stays, count, sizeof *stays, by_last_line);
+	for (size_t i = 0; i < count; i++)
+		TRY(end_by_leaving(p, &stays[i], err));
+	qsort(stays, count, sizeof *stays, by_beginning);
+	for (size_t i = 0; i < count; i++)
+		stays[i].reach_ms = reach_ms = greater(reach_ms, stays[i].end_ms);
+	return OK;
+}
+
+bool stays_were_there(const struct stay *stays, size_t count, int64_t first_ms, int64_t last_ms)
+{
+	size_t low = 0;
+
+	for (size_t high = count; low < high;) {
+		size_t middle = (low + high) / 2;
+		if (begin_ms(&stays[middle]) <= last_ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && first_ms <= stays[low - 1].reach_ms;
+}

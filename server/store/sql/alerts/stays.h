@@ -1,0 +1,55 @@
+/*
+ * Job: when machines send streams: from the first line or session on, until another machine sends the stream, a time of silence, or, once
+ *      silent, until they begin to send to another job.
+ * Ownership: texts are the arena's. Threads: as store.h.
+ */
+#pragma once
+
+#include "store/driver/statement.h"
+#include "store/faults.h"
+
+/* A machine while it sends a stream. */
+struct stay {
+	int64_t job_id;
+	uint32_t stream_id;
+	int64_t from_ms, since_ms; /* as stream_hosts has them */
+	int64_t first_ms, last_ms; /* of the stream's lines; 0: none is known */
+	struct span host;
+	int64_t until_ms; /* as stream_hosts has it */
+	int64_t next_ms; /* from when on another machine sends the stream; 0: none does */
+	int64_t end_ms; /* the last time at which it sends it */
+	int64_t reach_ms; /* the last end of its host's stays that begin no later */
+};
+/* Columns of stream_hosts h and streams s. */
+#define STAY_BEGINNING "h.job_id, h.stream_id, h.from_ms, h.since_ms, s.first_ms, s.last_ms"
+#define STAY_COLUMNS                                                                                                   \
+	STAY_BEGINNING                                                                                                 \
+	", h.host, h.until_ms, coalesce((SELECT n.from_ms FROM stream_hosts AS n WHERE n.job_id = h.job_id"            \
+	" AND n.stream_id = h.stream_id AND n.number = h.number + 1), 0)"
+#define STAY_STREAM " AND s.job_id = h.job_id AND s.stream_id = h.stream_id"
+
+struct stay stay_read(struct statement *s, struct arena *arena);
+
+/* When a machine began to send streams of other jobs than this one, of those that came within the two times. */
+struct beginnings {
+	struct span host;
+	int64_t job_id, after_ms, until_ms;
+	int64_t *times; /* ascending */
+	size_t count;
+};
+
+/* Who asks for the machines of a job, and what it read last: stays of one host that are asked for by their last lines share it. */
+struct presence {
+	struct store_reader *reader;
+	struct arena *arena;
+	const struct stream_ends *ends;
+	struct beginnings elsewhere;
+};
+
+/* Did it send the stream at some time of the two? */
+enum status stay_is_sent(struct presence *p, struct stay *stay, int64_t first_ms, int64_t last_ms, bool *out,
+	struct error *err) MUST_CHECK;
+/* Those of one host, with ends and reaches, and by their beginning. */
+enum status stays_end(struct presence *p, struct stay *stays, size_t count, struct error *err) MUST_CHECK;
+/* Whether that host sent any stream at some time of the two. */
+bool stays_were_there(const struct stay *stays, size_t count, int64_t first_ms, int64_t last_ms);
