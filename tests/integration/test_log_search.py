@@ -235,7 +235,9 @@ def test_hits_before_and_behind_a_line_and_how_they_lie_among_the_lines(make_ser
             return [hit["n"] for hit in search(server, "j", "needle", stream="a", histogram="false", **more).body["hits"]]
         assert hits(from_line=1401, order="oldest", limit=2) == [2100, 2800]
         assert hits(from_line=1400, order="oldest", limit=1) == [1400]
-        assert hits(to_line=1399, limit=1) == [700] and hits(to_line=0) == [0] and hits(from_line=5601) == []
+        assert hits(to_line=1400, limit=1) == [700] and hits(to_line=1401, limit=1) == [1400]
+        assert hits(to_line=1) == [0] and hits(to_line=0) == [] and hits(from_line=5601) == []
+        assert hits(from_line=700, to_line=1400) == [700] and hits(from_line=1400, to_line=1400) == []
         body = search(server, "j", "needle", ticks="a").body
         assert body["total"] == 9 + 5 and sum(tick["count"] for tick in body["ticks"]) == 9
         width = body["tick_lines"]
