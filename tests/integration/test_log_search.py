@@ -235,7 +235,9 @@ def test_hits_before_and_behind_a_line_and_how_they_lie_among_the_lines(make_ser
             return [hit["n"] for hit in search(server, "j", "needle", stream="a", histogram="false", **more).body["hits"]]
         assert hits(from_line=1401, order="oldest", limit=2) == [2100, 2800]
         assert hits(from_line=1400, order="oldest", limit=1) == [1400]
-        assert hits(to_line=1399, limit=1) == [700] and hits(to_line=0) == [0] and hits(from_line=5601) == []
+        assert hits(to_line=1400, limit=1) == [700] and hits(to_line=1401, limit=1) == [1400]
+        assert hits(to_line=1) == [0] and hits(to_line=0) == [] and hits(from_line=5601) == []
+        assert hits(from_line=700, to_line=1400) == [700] and hits(from_line=1400, to_line=1400) == []
         body = search(server, "j", "needle", ticks="a").body
         assert body["total"] == 9 + 5 and sum(tick["count"] for tick in body["ticks"]) == 9
         width = body["tick_lines"]
@@ -370,3 +372,17 @@ def test_groups_refuse_what_they_do_not_understand(emptied_server):
         assert reply.status == 400 and reply.body["field"] == field, (query, reply)
     assert server.get("/api/v1/jobs/j/logs/groups?errors=true&stream=nowhere").status == 404
     assert server.get("/api/v1/jobs/nobody/logs/groups?errors=true").status == 404
+
+
+def test_an_empty_line_is_found_wherever_it_stands(make_server):
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
+    posts = {"one": ["a\n\n"], "pairs": ["step=1 loss=2.0\n\n"] * 50, "first": ["\na\n"] * 3, "alone": ["\n"] * 3, "none": ["a\nb\n"]}
+    texts = {stream: "".join(bodies).split("\n")[:-1] for stream, bodies in posts.items()}
+    for stream, bodies in posts.items():
+        for body in bodies:
+            assert server.post(f"/api/v1/logs?job=j&stream={stream}", body.encode()).status == 200
+    for _ in range(2):
+        for q in (r"^$", r"^\s*$", r"\A\z", r"^(?!.)", r"^", r"$", r"^a?$"):
+            want = {(stream, n) for stream, lines in texts.items() for n, line in enumerate(lines) if re.search(q.replace(r"\z", r"\Z"), line)}
+            assert {(hit["stream"], hit["n"]) for hit in found(server, "j", q, regex="true", limit=50)} == want, q
+        wait_until(lambda: server.sql("SELECT sum(line_count) FROM blocks") == [(sum(map(len, texts.values())),)], what="all lines to be sealed")

@@ -78,7 +78,11 @@ def test_nan_and_infinity_are_values(server):
     assert columns["x"] == [1, 2, 3, 4, 5]
     assert columns["last"] == [2.5, "NaN", "Infinity", "-Infinity", 2.0]
     folded = server.points("j", "train:loss", buckets=1)["columns"]
-    assert folded["count"] == [5] and folded["max"] == ["Infinity"] and folded["min"] == ["-Infinity"]
+    assert folded["count"] == [5] and (folded["non_finite"], folded["inf"], folded["neg_inf"]) == ([3], [1], [1])
+    assert (folded["min"], folded["min_x"], folded["min_line"]) == ([2.0], [5], [4]) and (folded["max"], folded["max_x"], folded["max_line"]) == ([2.5], [1], [0])
+    beyond = server.points("j", "train:loss", buckets=1, **{"from": 3, "to": 4})["columns"]
+    for end in ("min", "max"):
+        assert (beyond[end], beyond[f"{end}_x"], beyond[f"{end}_line"]) == (["Infinity"], [3], [2])
     assert folded["mean"] == [2.25]
 
 

@@ -80,17 +80,19 @@ def check_chart(server, values, low, high, buckets):
         inside = values[x:end]
         finite = [value for value in inside if math.isfinite(value)]
         assert columns["count"][i] == len(inside) and columns["non_finite"][i] == len(inside) - len(finite)
-        if len(finite) == len(inside):
-            assert (columns["min"][i], columns["max"][i]) == (min(inside), max(inside))
-            assert values[columns["min_line"][i]] == min(inside) and values[columns["max_x"][i]] == max(inside)
-            assert math.isclose(columns["mean"][i], sum(inside) / len(inside), rel_tol=1e-9, abs_tol=1e-9)
+        assert (columns["inf"][i], columns["neg_inf"][i]) == (inside.count(math.inf), inside.count(-math.inf))
+        if finite:
+            assert (columns["min"][i], columns["max"][i]) == (min(finite), max(finite))
+            for end in ("min", "max"):
+                assert values[columns[f"{end}_line"][i]] == values[columns[f"{end}_x"][i]] == columns[end][i]
+            assert math.isclose(columns["mean"][i], sum(finite) / len(finite), rel_tol=1e-9, abs_tol=1e-9)
 
 
 def test_charts_over_pyramids_and_raw_after_restart(make_server):
     server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
     count, noise = 60_000, random.Random(5)
     texts = [f"{noise.gauss(0, 1):.4f}" for _ in range(count)]
-    texts[31_234], texts[40_000], texts[50_001] = "NaN", "inf", "1000000"
+    texts[31_234], texts[40_000], texts[40_001], texts[40_002], texts[50_001] = "NaN", "inf", "9000.5", "-inf", "1000000"
     values = [float(text) for text in texts]
     for first in range(0, count, 20_000):
         send_loss(server, "j", texts[first:first + 20_000], first=first)
@@ -112,7 +114,7 @@ def test_charts_over_pyramids_and_raw_after_restart(make_server):
     found = points_of(raw(server, "j"))
     assert [step for _, step, _ in found] == list(range(count + 1))
     assert all(str(a) == str(b) or a == b for a, b in zip((v for _, _, v in found),
-        ["NaN" if math.isnan(v) else "Infinity" if math.isinf(v) else v for v in values]))
+        ["NaN" if math.isnan(v) else str(v).replace("inf", "Infinity") if math.isinf(v) else v for v in values]))
 
 
 def covered(server):

@@ -42,6 +42,12 @@ test("a NaN in the middle of a bucket is known by its count", () => {
   expect(bucketsFromReply(counted).nonFinite[0]).toBe(NON_FINITE.nan);
 });
 
+test("which infinities are in the middle of a bucket is counted", () => {
+  const counted = reply();
+  Object.assign(counted.columns, { non_finite: [3, 2, 0], inf: [1, 1, 0], neg_inf: [2, 0, 0] });
+  expect(bucketsFromReply(counted).nonFinite).toEqual([NON_FINITE.posInf | NON_FINITE.negInf, NON_FINITE.nan | NON_FINITE.posInf, 0]);
+});
+
 test("a live point joins the last bucket", () => {
   const buckets = bucketsFromReply(reply());
   expect(addPoint(buckets, { x: 9, value: 8, line: 9, stream: "algo-1" })).toBe(true);

@@ -165,14 +165,15 @@ static enum status read_query(const struct http_request *request, struct chart_q
 	return OK;
 }
 
+/* Of the finite values, whose places are known; where there is none the first value, in its place. */
 static double min_of(const struct bucket *bucket)
 {
-	return bucket->neg_inf_count ? -INFINITY : bucket->count ? bucket->min : bucket->inf_count ? INFINITY : NAN;
+	return bucket->count ? bucket->min : bucket->first;
 }
 
 static double max_of(const struct bucket *bucket)
 {
-	return bucket->inf_count ? INFINITY : bucket->count ? bucket->max : bucket->neg_inf_count ? -INFINITY : NAN;
+	return bucket->count ? bucket->max : bucket->first;
 }
 
 static double mean_of(const struct bucket *bucket)
@@ -207,13 +208,15 @@ enum column {
 	MEAN,
 	COUNT,
 	NON_FINITE,
+	INF,
+	NEG_INF,
 	ATTEMPT,
 	LINE,
 	LINE_STREAM,
 	COLUMN_COUNT
 };
 static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min_line", "max", "max_x", "max_line",
-	"first", "last", "mean", "count", "non_finite", "attempt", "line", "line_stream"};
+	"first", "last", "mean", "count", "non_finite", "inf", "neg_inf", "attempt", "line", "line_stream"};
 
 /* Of tokens an integer, of FLOPs more than one holds. */
 static void write_x(struct json_writer *w, const struct chart *chart, int64_t x)
@@ -263,6 +266,12 @@ static void write_cell(
 		break;
 	case NON_FINITE:
 		json_i64(w, (int64_t)(bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
+		break;
+	case INF:
+		json_i64(w, (int64_t)bucket->inf_count);
+		break;
+	case NEG_INF:
+		json_i64(w, (int64_t)bucket->neg_inf_count);
 		break;
 	case ATTEMPT:
 		json_i64(w, bucket->attempt);

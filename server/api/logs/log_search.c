@@ -45,7 +45,8 @@ static enum status read_lines(const struct http_request *request, struct log_sea
 	TRY(http_query_i64(request, "from_line", 0, INT64_MAX, &from, err));
 	TRY(http_query_i64(request, "to_line", 0, INT64_MAX, &to, err));
 	search->from_line = (uint64_t)from;
-	search->end_line = to == INT64_MAX ? 0 : (uint64_t)to + 1;
+	search->end_line = (uint64_t)to;
+	search->has_end_line = to != INT64_MAX;
 	if ((from || to != INT64_MAX) && !search->stream.len)
 		return error_set_field(err, ERR_INVALID, from ? "from_line" : "to_line",
 			"'%s' is a line's number in one stream: name it in 'stream'", from ? "from_line" : "to_line");

@@ -77,7 +77,7 @@ static uint32_t options_of(unsigned flags)
 	uint32_t options = PCRE2_NEVER_BACKSLASH_C;
 
 	options |= flags & REGEX_IGNORE_CASE ? PCRE2_CASELESS : 0;
-	options |= flags & REGEX_MULTILINE ? PCRE2_MULTILINE : 0;
+	options |= flags & REGEX_MULTILINE ? PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX : 0;
 	options |= flags & REGEX_ANCHORED ? PCRE2_ANCHORED : 0;
 	options |= flags & REGEX_UTF ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : PCRE2_NEVER_UTF;
 	return options;

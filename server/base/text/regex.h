@@ -12,7 +12,7 @@ struct regex_scratch; /* match data and stack of one thread; serves any regex */
 enum regex_flags {
 	REGEX_IGNORE_CASE = 1,
 	REGEX_UTF = 2, /* the subject must be valid UTF-8; without it, bytes */
-	REGEX_MULTILINE = 4, /* ^ and $ also match at newlines inside the subject */
+	REGEX_MULTILINE = 4, /* ^ and $ also match at newlines inside the subject, ^ behind its last one, too */
 	REGEX_ANCHORED = 8, /* matches at the byte where the search begins, or not at all */
 };
 

@@ -165,9 +165,12 @@ bool log_matcher_may_match(const struct log_matcher *matcher, struct regex_scrat
 		return match(matcher, scratch, text, 0, &start, &end) == REGEX_MATCH;
 	while (matcher->is_quick && text.len) {
 		struct span piece = first_piece(text);
-		if (!piece.len || match_piece(matcher, scratch, piece, &start, &end) != REGEX_NO_MATCH)
+		if (!piece.len)
 			return true;
 		text = span_skip(text, piece.len);
+		piece.len -= piece.ptr[piece.len - 1] == '\n'; /* else an empty line would be behind it */
+		if (match_piece(matcher, scratch, piece, &start, &end) != REGEX_NO_MATCH)
+			return true;
 	}
 	return !matcher->is_quick;
 }

@@ -73,7 +73,8 @@ struct log_search {
 	struct span text;
 	bool is_regex, ignore_case, oldest_first, wants_histogram;
 	int64_t from_ms, to_ms; /* inclusive */
-	uint64_t from_line, end_line; /* of `stream`, the end not included; 0: all of it */
+	uint64_t from_line, end_line; /* of `stream`, the end not included */
+	bool has_end_line;
 	struct span ticks; /* with a histogram: the stream whose hits are also counted by line number; "": none */
 	const struct log_place *after; /* NULL: from the start */
 	size_t limit;

@@ -77,7 +77,7 @@ static bool is_wanted(const struct walk *walk, const struct block_head *head)
 		return false;
 	if (head->last_ms < search->from_ms || head->first_ms > search->to_ms ||
 		head->first_line >= tail_start_of(walk, head->stream_id) ||
-		(search->end_line && head->first_line >= search->end_line) ||
+		(search->has_end_line && head->first_line >= search->end_line) ||
 		head->first_line + head->line_count <= search->from_line)
 		return false;
 	if (search_wants_all(search) || !search->after)

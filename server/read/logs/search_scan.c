@@ -194,7 +194,7 @@ static bool is_taken(
 	const struct log_search *search, struct search_hand *hand, uint64_t number, const struct line *line)
 {
 	if (line->ts_ms < search->from_ms || line->ts_ms > search->to_ms || number < search->from_line ||
-		(search->end_line && number >= search->end_line))
+		(search->has_end_line && number >= search->end_line))
 		return false;
 	return !search->takes || search->takes(search->context, hand->scratch, line->text);
 }

@@ -29,6 +29,9 @@ export interface PointColumns {
   line_stream?: (string | null)[];
   /** How many values of each bucket are NaN or infinite. */
   non_finite?: number[];
+  /** Of these the infinities above and below; min and max are of finite values where there is one. */
+  inf?: number[];
+  neg_inf?: number[];
 }
 
 export interface PointsReply {

@@ -85,6 +85,9 @@ function nonFiniteOf(columns: PointColumns): number[] {
     if (count === 0) return 0;
     let bits = 0;
     for (const column of asked) bits |= nonFiniteBit(column[i]);
+    const [above = 0, below = 0] = [columns.inf?.[i], columns.neg_inf?.[i]];
+    if (count !== undefined && columns.inf && columns.neg_inf && count > above + below) bits |= NON_FINITE.nan;
+    bits |= (above > 0 ? NON_FINITE.posInf : 0) | (below > 0 ? NON_FINITE.negInf : 0);
     // A value in the middle of its bucket shows in none of these; the count alone does not say which kind.
     return bits === 0 && count ? NON_FINITE.nan : bits;
   });

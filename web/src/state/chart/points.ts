@@ -22,7 +22,7 @@ export interface PointsQuery {
 }
 
 /** Of one curve among many with its extremes: what is drawn and read off, no lines of the log. */
-export const DRAWN = ["x", "min", "max", "mean", "count", "non_finite"] as const;
+export const DRAWN = ["x", "min", "max", "mean", "count", "non_finite", "inf", "neg_inf"] as const;
 
 /** Of one curve among many: its line alone. */
 export const LINE = ["x", "mean", "count"] as const;

@@ -123,7 +123,7 @@ export class HitStore extends Store {
   async near(stream: string, line: number, by: number): Promise<LogHit | null> {
     const isBefore = this.find.isOldest ? by < 0 : by > 0;
     if (isBefore && line === 0) return null;
-    const where = isBefore ? { to_line: line - 1 } : { from_line: line + 1, order: "oldest" };
+    const where = isBefore ? { to_line: line } : { from_line: line + 1, order: "oldest" };
     const reply = await this.ask({ stream, limit: 1, histogram: false, ...where });
     return reply?.hits[0] ?? null;
   }

@@ -36,7 +36,7 @@ export class ErrorStore extends Store {
   /** The next error below a line (by > 0) or above it, among what the log says and where incidents are. */
   async near(line: number, by: number, incidents: readonly number[]): Promise<number | null> {
     this.isBusy.value = true;
-    const where = by > 0 ? { from_line: line + 1, order: "oldest" } : { to_line: line - 1 };
+    const where = by > 0 ? { from_line: line + 1, order: "oldest" } : { to_line: line };
     const reply = by < 0 && line <= 0 ? null : await this.ask({ limit: 1, histogram: false, ...where });
     this.isBusy.value = false;
     const lines = [...incidents, ...(reply?.hits.map((hit) => hit.n) ?? [])].filter((one) => (by > 0 ? one > line : one < line));
