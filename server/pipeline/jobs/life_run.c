@@ -154,7 +154,7 @@ static enum status renew(struct pipeline *pipeline, int64_t job_id, enum ending_
 	return arena ? end(pipeline, arena, job_id, 0, kind, err) : error_no_memory(err);
 }
 
-void life_name_end_soon(struct pipeline *pipeline, struct job_state *job)
+static void name_end_soon(struct pipeline *pipeline, struct job_state *job)
 {
 	atomic_store(&job->is_end_due, true); /* first: who takes the other's mark sees this one */
 	atomic_store(&pipeline->ends_due, true);
@@ -173,7 +173,7 @@ enum status life_put_off_name(
 	TRY(store_read_stream_after(reader, arena, job_id, NAMED_AT_ONCE_STREAMS, &beyond, err));
 	*is_later = beyond.stream_id && job;
 	if (*is_later)
-		life_name_end_soon(pipeline, job);
+		name_end_soon(pipeline, job);
 	return OK;
 }
 
@@ -186,7 +186,7 @@ static void name_end(struct pipeline *pipeline, struct job_state *job)
 	if (status == OK)
 		return;
 	if (control_may_pass(status))
-		life_name_end_soon(pipeline, job);
+		name_end_soon(pipeline, job);
 	log_line(LOG_WARNING, "life_failed", "job=\"%s\" error=\"%s\"", job->name, err.text);
 }
 

@@ -11,12 +11,10 @@ struct store_reader;
 
 void life_run(struct pipeline *pipeline, struct store_reader *reader);
 /*
- * The failure of a job of many streams is named anew, once for all faults that were told behind it since. Any thread says that it is due,
- * in the transaction that knows the fault: until it is done, or has failed for good, the job's lines are not sealed, so that a crash forgets
- * none. Where the journal is long they are: one job keeps nobody from sending.
+ * The failure of a job of many streams is named anew, once for all faults that were told behind it since. That it is due is
+ * said in the transaction that knows the fault (life_put_off_name): until it is done, or has failed for good, the job's lines are not
+ * sealed, so that a crash forgets none. Where the journal is long they are: one job keeps nobody from sending.
  */
-struct job_state;
-void life_name_end_soon(struct pipeline *pipeline, struct job_state *job);
 void life_name_ends(struct pipeline *pipeline);
 /*
  * What names an end is looked for in all streams of the job: of many of them not for each fault, as a thousand may be told at once.
