@@ -34,7 +34,7 @@ def load(server, path):
             reply = server.post(f"/api/v1/logs?job=search&stream=algo-{part % STREAMS + 1}", text + newline, timeout=CATCH_UP_S)
             assert reply.status == 200, reply
             part, tail = part + 1, tail_next
-    wait_until(lambda: read_metrics(server)["journal_bytes"] < 32 << 20, CATCH_UP_S, "the seal")
+    wait_until(lambda: read_metrics(server)["journal_bytes"] < 4 << 20, CATCH_UP_S, "the seal")
 
 
 def best_ms(run):
