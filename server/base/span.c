@@ -349,7 +349,7 @@ size_t span_utf8_length(struct span s)
 	return length;
 }
 
-/* Most of a log is ASCII, which eight bytes at once tell. */
+/* Most of a log is ASCII, which eight bytes at once tell: up to the eight where it ends, or to the last few. */
 static struct span skip_ascii(struct span s)
 {
 	const uint64_t high = UINT64_C(0x8080808080808080);
@@ -361,6 +361,14 @@ static struct span skip_ascii(struct span s)
 			break;
 	}
 	return s;
+}
+
+bool span_is_ascii(struct span s)
+{
+	s = skip_ascii(s);
+	for (; s.len && !(s.ptr[0] & 0x80); s = span_skip(s, 1))
+		;
+	return !s.len;
 }
 
 bool span_is_utf8(struct span s)

@@ -98,6 +98,7 @@ static inline int span_hex_digit(char c)
 
 int span_compare(struct span a, struct span b); /* bytewise order */
 uint64_t span_hash(struct span s); /* FNV-1a folded; not for keys that an adversary chooses: see map.h */
+bool span_is_ascii(struct span s);
 bool span_is_utf8(struct span s); /* valid, without surrogates and overlong forms */
 struct span span_cut(struct span s, size_t most); /* its first `most` bytes, or fewer: no character of UTF-8 is cut */
 /* Bytes of the valid character at the start of s (not empty); 0 when it is malformed or cut off. */

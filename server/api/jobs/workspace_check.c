@@ -73,7 +73,7 @@ static enum status refuse(const struct checking *c, const char *place, const cha
 /* "panels[2]" and "width" to "panels[2].width" */
 static void join(char out[PLACE_BYTES], const char *place, struct span name)
 {
-	snprintf(out, PLACE_BYTES, "%s%s%.*s", place, place[0] ? "." : "", (int)(name.len < 60 ? name.len : 60),
+	snprintf(out, PLACE_BYTES, "%.58s%s%.*s", place, place[0] ? "." : "", (int)(name.len < 60 ? name.len : 60),
 		name.ptr);
 }
 

@@ -52,19 +52,12 @@ static bool is_whole_text_safe(struct span pattern)
 	return true;
 }
 
-static bool is_ascii(struct span text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if (text.ptr[i] & 0x80)
-			return false;
-	return true;
-}
-
 static enum status compile(
 	struct log_matcher *matcher, struct span text, bool is_regex, bool ignore_case, struct error *err)
 {
 	AUTO_DONE(buf) quoted = BUF_INIT(1 << 20);
-	unsigned flags = REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0) | (is_ascii(text) ? 0 : REGEX_UTF);
+	unsigned flags =
+		REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0) | (span_is_ascii(text) ? 0 : REGEX_UTF);
 
 	if (!is_regex) {
 		regex_quote(text, &quoted);

@@ -51,21 +51,13 @@ static bool is_of_one(enum role role, struct span metric)
 	return main_metric_rank(role, &candidate) < MAIN_METRIC_PART;
 }
 
-static bool is_ascii(struct span text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if ((unsigned char)text.ptr[i] >= 0x80)
-			return false;
-	return true;
-}
-
 /* What is said of no part is of the training. Words are of ASCII: other names are compared as they are. */
 static uint64_t hash_of(struct span metric)
 {
 	char text[METRIC_WORDS_MAX_BYTES];
 	struct span name = metric_bare_name(metric), words = metric_words(name, text);
 
-	if (!is_ascii(name))
+	if (!span_is_ascii(name))
 		return span_hash(name);
 	while (span_starts_with(words, SPAN("_train_")))
 		words = span_skip(words, sizeof "_train" - 1);

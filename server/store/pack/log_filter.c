@@ -107,14 +107,6 @@ static enum status add_clause(struct log_needles *needles, const struct regex_cl
 	return OK;
 }
 
-static bool is_ascii(struct span text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if (text.ptr[i] & 0x80)
-			return false;
-	return true;
-}
-
 enum status log_needles_new(
 	struct log_needles **out, struct span text, bool is_regex, bool ignore_case, struct error *err)
 {
@@ -128,7 +120,7 @@ enum status log_needles_new(
 		return error_no_memory(err);
 	if (is_regex)
 		TRY(regex_literals(text, needles->arena, &clauses, &count, err));
-	else if (ignore_case && !is_ascii(text))
+	else if (ignore_case && !span_is_ascii(text))
 		return OK;
 	needles->clauses = arena_alloc(needles->arena, (count + 1) * sizeof *needles->clauses);
 	if (!needles->clauses)

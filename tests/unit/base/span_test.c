@@ -249,6 +249,21 @@ TEST(utf8_is_told_wherever_it_stands)
 		}
 }
 
+TEST(ascii_is_told_wherever_another_byte_stands)
+{
+	char text[40];
+
+	memset(text, 'a', sizeof text);
+	for (size_t len = 0; len <= sizeof text; len++)
+		CHECK(span_is_ascii(span_of(text, len)));
+	for (size_t at = 0; at < sizeof text; at++) {
+		text[at] = '\x80';
+		CHECK(!span_is_ascii(span_of(text, sizeof text)));
+		CHECK(span_is_ascii(span_of(text, at)));
+		text[at] = 'a';
+	}
+}
+
 TEST(span_utf8_lengths)
 {
 	static const struct {
