@@ -185,7 +185,7 @@ static struct span choose_line(struct span text, const struct reading *reading)
 {
 	struct span first = kernel_line_around(text, reading->said), rest = text;
 
-	for (ptrdiff_t at; reading->said.len && (at = span_find(rest, reading->said)) >= 0;) {
+	while (reading->said.len && span_find(rest, reading->said) >= 0) {
 		struct span line = kernel_line_around(rest, reading->said);
 		if (reading->shape ? is_own(line, reading) : kernel_line_is(line))
 			return line;
