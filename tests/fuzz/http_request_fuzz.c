@@ -55,7 +55,7 @@ static void check_headers(struct http_request *request, struct span lines)
 	struct span host = http_request_header(request, "Host");
 	require(guard_new(&guard, &options, &err) == OK);
 	enum status status = guard_check_host(guard, host, &err);
-	require(status == OK || status == ERR_MISDIRECTED);
+	require(status == OK || status == ERR_MISDIRECTED || status == ERR_INVALID);
 	status = guard_check_origin(guard, host, http_request_header(request, "Origin"),
 		http_request_header(request, "Sec-Fetch-Site"), &err);
 	require(status == OK || status == ERR_FORBIDDEN);

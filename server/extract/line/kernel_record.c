@@ -189,7 +189,8 @@ static struct span choose_line(struct span text, const struct reading *reading)
 		struct span line = kernel_line_around(rest, reading->said);
 		if (reading->shape ? is_own(line, reading) : kernel_line_is(line))
 			return line;
-		rest = span_skip(text, (size_t)(line.ptr - text.ptr) + line.len);
+		rest = span_skip(text, (size_t)(line.ptr - text.ptr) + line.len +
+					       1); /* what is asked for may begin with a line's end */
 	}
 	return first;
 }

@@ -111,8 +111,9 @@ struct telling {
 /* The first ones alone: what comes behind them is looked at no more. */
 static void keep_first(struct telling *t)
 {
-	if (t->count)
-		qsort(t->hits, t->count, sizeof *t->hits, by_time);
+	if (!t->count)
+		return;
+	qsort(t->hits, t->count, sizeof *t->hits, by_time);
 	if (t->count < t->limit)
 		return;
 	t->count = t->limit;
