@@ -34,6 +34,7 @@ struct definition {
 	int line_epoch_group;
 	int line_total_group;
 	double unit_s; /* seconds in the unit; 0: it does not measure time */
+	bool shares_regex; /* a group `unit` is of the value that it stands beside */
 	bool repeats; /* each match on a line is another point, not the first only */
 	bool is_step_only; /* gives the stream its step, no points */
 	bool has_start; /* a '^' in the Regex: it may mean the start of the line or that of the text behind its prefix */
@@ -94,6 +95,12 @@ struct definition_source {
 	bool is_preset;
 };
 
+/*
+ * The value that `text` says in a match, by `groups`. False: it is no number. *unit: that of the value, where the definition states none and the
+ * text does; a unit of time is "s", "ms" or "us".
+ */
+bool definition_read_value(const struct definition *definition, const struct span *groups, struct span text,
+	double *value, struct span *unit);
 /* Compiles the arrays into *list, one behind the other. */
 enum status definition_list_build(struct definition_list *list, struct arena *arena,
 	const struct definition_source *sources, size_t source_count, struct error *err) MUST_CHECK;

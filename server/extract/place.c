@@ -195,6 +195,7 @@ static bool emit(struct run *run, const struct held *held)
 	out->items[out->count++] = (struct extracted){.definition = run->extractor->slots.items[held->slot].definition,
 		.series = held->slot,
 		.point = held->point,
+		.unit = held->unit,
 		.mark = held->mark,
 		.lacks_step = held->lacks_step,
 		.is_counted = held->is_counted};
@@ -210,7 +211,8 @@ static bool hold(struct extractor *extractor, const struct held *held)
 	}
 	if (!mem_grow((void **)&extractor->held, extractor->held_count, &extractor->held_cap, sizeof *extractor->held))
 		return false;
-	extractor->held[extractor->held_count++] = *held;
+	extractor->held[extractor->held_count] = *held;
+	extractor->held[extractor->held_count++].unit = SPAN("");
 	return true;
 }
 
@@ -336,6 +338,7 @@ static bool give(struct run *run, const struct found *found, const struct point 
 	struct held held = {.slot = found->slot,
 		.waits_for_step = (definition->step_follows || found->step_follows) && !found->has_step,
 		.point = *point,
+		.unit = found->unit,
 		.lacks_step = !found->has_step && !found->is_in_record,
 		.is_counted = is_counted};
 

@@ -25,6 +25,7 @@ struct found {
 	int32_t rank;
 	struct span name; /* of a definition with a name group */
 	struct span text; /* the value's, in the line */
+	struct span unit; /* that the text says, where the definition states none */
 	bool has_step;
 	bool has_epoch;
 	bool step_follows; /* the record ends with its step */
@@ -46,6 +47,7 @@ struct held {
 	uint32_t slot;
 	bool waits_for_step;
 	struct point point;
+	struct span unit; /* while its line lives */
 	struct extracted_mark mark; /* not packed */
 	bool lacks_step, is_counted; /* not packed, either */
 };

@@ -3,6 +3,7 @@
 
 #include "extract/generic/guess.h"
 #include "extract/generic/meanings.h"
+#include "extract/line/number.h"
 
 #define STEP_UNIT_S 1e-3 /* of train:step_time */
 
@@ -202,7 +203,7 @@ static bool is_time_by_habit(const struct meaning *means, const struct generic_v
 
 static double to_step_unit(double value, double seconds)
 {
-	return seconds == STEP_UNIT_S ? value : value * (seconds / STEP_UNIT_S);
+	return number_convert(value, seconds, STEP_UNIT_S);
 }
 
 /* The time of a step: in our unit when it is known in which it is printed. */
@@ -261,8 +262,7 @@ static bool add_by_unit(
 		return false;
 	if (unit.kind == UNIT_STEP_TIME) {
 		value->series = out->counters.is_bar ? GENERIC_STEP_SECONDS : GENERIC_STEP_TIME;
-		value->value = out->counters.is_bar ? printed->value * unit.seconds
-						    : to_step_unit(printed->value, unit.seconds);
+		value->value = number_convert(printed->value, unit.seconds, out->counters.is_bar ? 1 : STEP_UNIT_S);
 	} else if (unit.kind == UNIT_TIME) {
 		value->series = GENERIC_STEP_TIME;
 		value->value = to_step_unit(printed->value, unit.seconds);

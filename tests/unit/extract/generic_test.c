@@ -103,6 +103,20 @@ TEST(a_name_and_its_number)
 	CHECK_CASES(cases);
 }
 
+TEST(microseconds_by_each_of_their_signs)
+{
+	static const struct line_case cases[] = {
+		{"step {S} step_time=35{V}us", "train:step_time=0.352125@9"},
+		{"step {S} step_time=35{V}\xc2\xb5s", "train:step_time=0.352125@9"},
+		{"step {S} step_time: 350 \xce\xbcs, loss: {V}", "train:step_time=0.35@9 train:loss=2.125@9"},
+		{"step {S} | loss {V} | 350\xc2\xb5s/it", "train:loss=2.125@9 train:step_time=0.35@9"},
+		{"step {S} iter time (\xc2\xb5s): 350 loss {V}", "train:step_time=0.35@9 train:loss=2.125@9"},
+		{"step {S} loss {V} \xce\xbc={V} \xc2\xb5", "train:loss=2.125@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
 /* As printf, strtod and Microsoft's old runtime write them. */
 TEST(values_that_are_not_finite)
 {
