@@ -25,13 +25,36 @@ static const struct definition *definition_of(const struct run *run, const struc
 	return &run->list->items[found->definition];
 }
 
+/*
+ * srun's number in front of a line that says its step may be the trainer's counter yet. Where the metric was said at that very step behind
+ * another number, these are ranks. An epoch may be one of many batches, which such a number could count: there each line so far must have one.
+ */
+static bool may_be_rank(const struct extractor *extractor, const struct found *found)
+{
+	bool is_epoch = found->has_epoch && found->step == found->epoch;
+
+	return found->rank == RANK_NONE && found->has_step && extractor->segment.bare_rank != RANK_NONE &&
+	       !(is_epoch && extractor->has_unlabelled);
+}
+
+static void find_series(struct run *run, struct found *found, int64_t raw_step)
+{
+	struct extractor *extractor = run->extractor;
+	bool is_guess = may_be_rank(extractor, found);
+	struct said said = {found->has_step ? found->step : raw_step, found->value,
+		is_guess ? extractor->segment.bare_rank : found->rank};
+
+	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
+	bool is_apart = found->slot < SLOTS_MAX && extractor->slots.items[found->slot].rank == said.rank;
+	extractor->is_srun |= is_guess && (found->slot == SLOT_FOLDED || is_apart);
+}
+
 /* A track for each slot. */
 static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 {
 	struct extractor *extractor = run->extractor;
-	struct said said = {found->has_step ? found->step : raw_step, found->value, found->rank};
 
-	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
+	find_series(run, found, raw_step);
 	if (!extractor->has_several || found->slot >= SLOTS_MAX)
 		return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 	if (!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
