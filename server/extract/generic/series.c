@@ -7,6 +7,11 @@
 
 #define STEP_UNIT_S 1e-3 /* of train:step_time */
 
+/* Of names of times of a clock; these are in seconds since 1970. */
+#define TIME_WORDS "_ts_ _time_ _timestamp_ _date_ _datetime_ _clock_ _created_"
+#define FIRST_S 631152000.
+#define LAST_S 7258118400.
+
 const struct metric_definition generic_definitions[GENERIC_SERIES_COUNT] = {
 	[GENERIC_LOSS] = {.name = SPAN("train:loss"), .role = ROLE_LOSS, .higher = -1},
 	[GENERIC_VAL_LOSS] = {.name = SPAN("val:loss"), .role = ROLE_EVAL_LOSS, .higher = -1},
@@ -314,6 +319,18 @@ static bool is_telling(const struct generic_line *out, const struct generic_valu
 	}
 }
 
+/* "ts": 1764540123.5 says when the line was written: by its size a time between 1990 and 2200, as that of an object that is sent. */
+static bool is_time_of_line(struct span name, double value)
+{
+	static const double units[] = {1, 1e3, 1e6, 1e9}; /* in a second */
+	char words[METRIC_WORDS_MAX_BYTES];
+	bool may_be = false;
+
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		may_be |= value >= FIRST_S * units[i] && value < LAST_S * units[i];
+	return may_be && metric_words_have(metric_words(name, words), TIME_WORDS);
+}
+
 bool generic_add(struct generic_line *out, const struct generic_value *printed, enum split split, struct unit unit)
 {
 	struct generic_value *value = &out->values[out->count];
@@ -336,7 +353,8 @@ bool generic_add(struct generic_line *out, const struct generic_value *printed, 
 		return false;
 	}
 	bool has_star = span_equal(generic_definitions[value->series].name, SPAN("*"));
-	if (has_star && guess_points_needed(value->name, true) == GUESS_NEVER)
+	if (has_star && (guess_points_needed(value->name, true) == GUESS_NEVER ||
+				is_time_of_line(printed->name, printed->value)))
 		return false;
 	bool tells = is_telling(out, value);
 	if (value->is_bare && !tells)

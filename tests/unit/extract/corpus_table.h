@@ -49,7 +49,7 @@
 {"megatron-straggler/readme_lines.log", "megatron-straggler", "straggler:MnRtt", 14, 1, 3453.08, 3453.08, 1},
 {"mlperf-bert-pytorch/dgx1_bert.log", "mlperf-bert", "train:loss", 5, 7544, 6.296875, 1.543945, 1},
 {"mlperf-dlrm-pytorch/dgx2h_dlrm.log", "mlperf-dlrm", "train:loss", 6, 115, 0.1457, 0.1229, 1},
-{"mlperf-gnmt/gx_gnmt.log", "mlperf-gnmt", "train:loss", 11, 756, 10.795, 3.0322, 1},
+{"mlperf-gnmt/gx_gnmt.log", "mlperf-gnmt", "train:loss", 10, 756, 10.795, 3.0322, 1},
 {"mlperf-mllog-only/alibaba_v100_256.log", "mllog", "eval_accuracy", 1, 14, 0.07864, 0.76066, 1},
 {"mlperf-mllog-only/maxtext_gpt3.log", "mllog", "eval_accuracy", 1, 24, 2.748135, 2.689375, 1},
 {"mlperf-mllog-only/mindspore_resnet.log", "mllog", "eval_accuracy", 1, 16, 0.07924, 0.75956, 1},

@@ -117,6 +117,22 @@ TEST(microseconds_by_each_of_their_signs)
 	CHECK_CASES(cases);
 }
 
+/* When a line was written is no value of it; how long something took is. */
+TEST(a_time_of_day_is_no_metric)
+{
+	static const struct line_case cases[] = {
+		{"{\"step\": {S}, \"loss\": {V}, \"ts\": 176454012{S}.25}", "train:loss=2.125@9"},
+		{"{\"ts\": 176454012{S}250, \"step\": {S}, \"loss\": {V}}", "train:loss=2.125@9"},
+		{"{\"time\": 176454012{S}250000000, \"step\": {S}, \"loss\": {V}}", "train:loss=2.125@9"},
+		{"step={S} loss={V} ts_us=176454012{S}250000", "train:loss=2.125@9"},
+		{"{\"step\": {S}, \"loss\": {V}, \"wait_time\": {V}}", "train:loss=2.125@9 wait_time=2.125@9"},
+		{"{\"step\": {S}, \"loss\": {V}, \"ts\": {V}}", "train:loss=2.125@9 ts=2.125@9"},
+		{"{\"step\": {S}, \"loss\": {V}, \"tokens\": 176454012{S}}", "train:loss=2.125@9 tokens=1764540129@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
 /* As printf, strtod and Microsoft's old runtime write them. */
 TEST(values_that_are_not_finite)
 {
