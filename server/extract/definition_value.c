@@ -10,15 +10,12 @@ static bool is_rate(struct span unit)
 	return kind >= UNIT_TOKENS_RATE && kind < UNIT_STEP_TIME;
 }
 
-/* "ktok/s" is thousands of "tok/s". */
-static void take_thousands(struct span *unit, double *value)
+/* "ktok/s" is thousands of "tok/s"; 1: it is no such unit. */
+static double thousands_of_rate(struct span unit)
 {
-	double thousands = unit->len > 1 ? unit_thousands(span_of(unit->ptr, 1)) : 0;
+	double thousands = unit.len > 1 ? unit_thousands(span_of(unit.ptr, 1)) : 0;
 
-	if (thousands == 0 || !is_rate(span_skip(*unit, 1)))
-		return;
-	*value *= thousands;
-	*unit = span_skip(*unit, 1);
+	return thousands > 0 && is_rate(span_skip(unit, 1)) ? thousands : 1;
 }
 
 /* Series of times are compared and converted by the units that they have here. False: it is none; "m" and "d" may be something else. */
@@ -53,9 +50,12 @@ static bool may_be_shown(struct span unit)
 
 static void take_said(struct span said, double *value, struct span *unit)
 {
-	if (!take_time(&said, value))
-		take_thousands(&said, value);
-	if (unit_thousands(said) == 0 && may_be_shown(said))
+	bool is_number = number_in_unit(1, said, 0) != 1; /* "K" counts, and measures nothing */
+	double thousands = take_time(&said, value) ? 1 : thousands_of_rate(said);
+
+	*value = number_scale(*value, thousands, 1);
+	said = span_skip(said, thousands > 1);
+	if (!is_number && may_be_shown(said))
 		*unit = said;
 }
 
@@ -71,7 +71,8 @@ bool definition_read_value(const struct definition *definition, const struct spa
 		*value = number_in_unit(*value, said, definition->unit_s);
 	if (definition->shown.unit.len) {
 		if (said.len && definition->unit_s == 0)
-			take_thousands(&said, value);
+			*value = number_scale(
+				*value, thousands_of_rate(said), thousands_of_rate(definition->shown.unit));
 		return true;
 	}
 	if (said.len && is_of_value(definition, text, said))

@@ -88,7 +88,7 @@ static bool parse_thousands(struct span text, double *value)
 
 	if (factor == 0 || !number_parse(span_of(text.ptr, text.len - 1), value))
 		return false;
-	*value *= factor;
+	*value = number_scale(*value, factor, 1);
 	return true;
 }
 
@@ -159,7 +159,7 @@ double number_in_unit(double value, struct span unit, double unit_s)
 
 	if (seconds > 0)
 		return number_convert(value, seconds, unit_s);
-	return thousands > 0 ? value * thousands : value;
+	return thousands > 0 ? number_scale(value, thousands, 1) : value;
 }
 
 static bool is_unit_letter(char c)

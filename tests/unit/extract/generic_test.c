@@ -103,6 +103,16 @@ TEST(a_name_and_its_number)
 	CHECK_CASES(cases);
 }
 
+/* "%.10g" shows no noise: a difference does. */
+TEST(thousands_are_exact)
+{
+	AUTO_DONE(stream) s = generic_stream();
+
+	for (int i = 1; i < 4; i++)
+		feed(&s, i < 3 ? "step 1 loss 2.5 speed 4.35k tok/s" : "step 3 loss 2.25 speed 1.001k tok/s");
+	CHECK_DOUBLE(newest(&s)->value, 1001);
+}
+
 TEST(microseconds_by_each_of_their_signs)
 {
 	static const struct line_case cases[] = {
