@@ -59,12 +59,11 @@ static void take_said(struct span said, double *value, struct span *unit)
 		*unit = said;
 }
 
-bool definition_read_value(const struct definition *definition, const struct span *groups, struct span text,
+bool definition_read_said(const struct definition *definition, const struct span *groups, struct span text,
 	double *value, struct span *unit)
 {
 	struct span said = definition->unit_group > 0 ? groups[definition->unit_group] : SPAN("");
 
-	*unit = SPAN("");
 	if (!number_parse_value(text, definition->unit_s, value))
 		return false;
 	if (said.len)

@@ -33,28 +33,29 @@ static bool may_be_rank(const struct extractor *extractor, const struct found *f
 {
 	bool is_epoch = found->has_epoch && found->step == found->epoch;
 
-	return found->rank == RANK_NONE && found->has_step && extractor->segment.bare_rank != RANK_NONE &&
-	       !(is_epoch && extractor->has_unlabelled);
+	return found->rank == RANK_NONE && found->has_step && !(is_epoch && extractor->has_unlabelled);
 }
 
-static void find_series(struct run *run, struct found *found, int64_t raw_step)
+static void see_rank(struct extractor *extractor, const struct found *found, int32_t rank)
 {
-	struct extractor *extractor = run->extractor;
-	bool is_guess = may_be_rank(extractor, found);
-	struct said said = {found->has_step ? found->step : raw_step, found->value,
-		is_guess ? extractor->segment.bare_rank : found->rank};
+	bool is_apart = found->slot < SLOTS_MAX && extractor->slots.items[found->slot].rank == rank;
 
-	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
-	bool is_apart = found->slot < SLOTS_MAX && extractor->slots.items[found->slot].rank == said.rank;
-	extractor->is_srun |= is_guess && (found->slot == SLOT_FOLDED || is_apart);
+	extractor->is_srun |= found->slot == SLOT_FOLDED || is_apart;
 }
 
 /* A track for each slot. */
 static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 {
 	struct extractor *extractor = run->extractor;
+	struct said said = {found->has_step ? found->step : raw_step, found->value, found->rank};
+	int32_t bare_rank = extractor->segment.bare_rank;
+	bool is_guess = bare_rank != RANK_NONE && may_be_rank(extractor, found);
 
-	find_series(run, found, raw_step);
+	if (is_guess)
+		said.rank = bare_rank;
+	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
+	if (is_guess)
+		see_rank(extractor, found, bare_rank);
 	if (!extractor->has_several || found->slot >= SLOTS_MAX)
 		return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 	if (!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
