@@ -147,11 +147,6 @@ int time_unit_factor(struct span from, struct span to)
 	return a > b ? a / b : -(b / a);
 }
 
-double time_unit_convert(double value, int factor)
-{
-	return factor > 0 ? value * factor : factor < 0 ? value / -factor : value;
-}
-
 static enum measure measure_of_step_time(struct span unit, double *factor)
 {
 	if (!span_equal(unit, SPAN("ms")) && !span_equal(unit, SPAN("us")) && !span_equal(unit, SPAN("s")))
