@@ -201,12 +201,19 @@ static enum status write_unit(
 	return write_stream_row(unit, tx, err);
 }
 
-static enum status write_seal(void *context, struct store_tx *tx, struct error *err)
-{
-	struct seal *seal = context;
+/* Units that are written together: of a thousand streams at once the chunks alone would be a hundred megabytes. */
+struct unit_group {
+	struct seal *seal;
+	size_t from, end;
+};
 
-	for (size_t i = 0; i < seal->count; i++)
-		TRY(write_unit(seal->pipeline, &seal->units[i], tx, seal->arena, err));
+static enum status write_group(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct unit_group *group = context;
+	struct seal *seal = group->seal;
+
+	for (size_t i = group->from; i < group->end; i++)
+		TRY(write_unit(seal->pipeline, &seal->units[i], tx, seal->group_arena, err));
 	return OK;
 }
 
@@ -236,9 +243,12 @@ static void settle(struct pipeline *pipeline, struct unit *unit)
 	pthread_mutex_unlock(&unit->stream->mutex);
 }
 
-static enum status plan_pyramids(struct seal *seal, struct pyramid_plan *plan, bool is_asking, struct error *err)
+static enum status plan_pyramids(
+	const struct unit_group *group, struct pyramid_plan *plan, bool is_asking, struct error *err)
 {
-	for (size_t i = 0; i < seal->count; i++)
+	struct seal *seal = group->seal;
+
+	for (size_t i = group->from; i < group->end; i++)
 		for (size_t j = 0; j < seal->units[i].series_count; j++) {
 			const struct series_row *row = &seal->units[i].series[j].row;
 			enum status status = pyramid_plan_series(
@@ -250,43 +260,70 @@ static enum status plan_pyramids(struct seal *seal, struct pyramid_plan *plan, b
 }
 
 /* What the plan will read: which pyramids there are, their chunks, and the rows that these change; each of one round trip. */
-static enum status ask_pyramids(struct seal *seal, struct error *err)
+static enum status ask_pyramids(const struct unit_group *group, struct error *err)
 {
-	for (int round = 0; round < PYRAMID_ROUNDS && store_reader_ahead_begin(seal->reader, AHEAD_STOP); round++) {
+	struct store_reader *reader = group->seal->reader;
+
+	for (int round = 0; round < PYRAMID_ROUNDS && store_reader_ahead_begin(reader, AHEAD_STOP); round++) {
 		AUTO(arena) arena = arena_new();
 		struct pyramid_plan *plan = arena ? pyramid_plan_new(arena) : NULL;
 		if (!plan)
 			return error_no_memory(err);
 		pyramid_plan_ask(plan);
-		TRY(plan_pyramids(seal, plan, true, err));
-		TRY(store_reader_ahead_end(seal->reader, err));
+		TRY(plan_pyramids(group, plan, true, err));
+		TRY(store_reader_ahead_end(reader, err));
 	}
 	return OK;
 }
 
 /* In a transaction of their own: they read the chunks that are now there. */
-static enum status add_pyramids(struct seal *seal, struct error *err)
+static enum status add_pyramids(const struct unit_group *group, struct error *err)
 {
-	struct pyramid_plan *plan = pyramid_plan_new(seal->arena);
+	struct seal *seal = group->seal;
+	struct pyramid_plan *plan = pyramid_plan_new(seal->group_arena);
 
 	if (!plan)
 		return error_no_memory(err);
-	TRY(ask_pyramids(seal, err));
-	TRY(plan_pyramids(seal, plan, false, err));
+	TRY(ask_pyramids(group, err));
+	TRY(plan_pyramids(group, plan, false, err));
 	store_reader_ahead_drop(seal->reader);
 	return pyramid_plan_run(seal->pipeline, plan, err);
 }
 
+static void free_unit(struct unit *unit)
+{
+	buf_done(&unit->state);
+	seal_free_text(unit);
+}
+
+static enum status seal_group(struct unit_group *group, struct error *err)
+{
+	struct seal *seal = group->seal;
+	AUTO(arena) arena = seal->group_arena = arena_new();
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(seal_make_chunks(seal, group->from, group->end, err));
+	TRY(writer_execute(seal->pipeline, write_group, group, err));
+	for (size_t i = group->from; i < group->end; i++) {
+		settle(seal->pipeline, &seal->units[i]);
+		free_unit(&seal->units[i]);
+	}
+	return add_pyramids(group, err);
+}
+
 static enum status seal_units(struct seal *seal, struct error *err)
 {
+	struct unit_group group = {.seal = seal};
+
 	if (!seal->count)
 		return OK;
 	TRY(seal_make_blocks(seal, err));
-	TRY(seal_make_chunks(seal, err));
-	TRY(writer_execute(seal->pipeline, write_seal, seal, err));
-	for (size_t i = 0; i < seal->count; i++)
-		settle(seal->pipeline, &seal->units[i]);
-	return add_pyramids(seal, err);
+	for (; group.from < seal->count; group.from = group.end) {
+		group.end = seal_end_group(seal, group.from);
+		TRY(seal_group(&group, err));
+	}
+	return OK;
 }
 
 enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, uint64_t due_seq,
@@ -306,8 +343,7 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 	store_reader_ahead_drop(reader);
 	seal_free_rows(seal);
 	for (size_t i = 0; i < seal->count; i++) {
-		buf_done(&seal->units[i].state);
-		seal_free_text(&seal->units[i]);
+		free_unit(&seal->units[i]);
 		job_unref(seal->units[i].stream->job);
 	}
 	return status;
