@@ -21,6 +21,7 @@
 
 enum {
 	RUN_TEXT_BYTES = 16 << 20, /* of text taken in one run: bounds memory and the length of the transaction */
+	RUN_POINT_BYTES = 16 << 20, /* of points: a thousand streams have many beside little text */
 	STREAM_DUE_BYTES = BLOCK_MAX_BYTES,
 	STREAM_NEAR_BYTES =
 		STREAM_DUE_BYTES / 2, /* goes along with one that is due: their lines are in the same journal rows */
@@ -97,6 +98,11 @@ static enum status snapshot(struct seal *seal, struct stream_state *stream, stru
 	return unit->is_whole ? snapshot_rest(seal, unit, err) : OK;
 }
 
+static bool has_room(const struct seal *seal)
+{
+	return seal->count < UNITS_MAX && seal->text_bytes < RUN_TEXT_BYTES && seal->point_bytes < RUN_POINT_BYTES;
+}
+
 static enum status choose_job(struct seal *seal, struct job_state *job, bool *has_more, struct error *err)
 {
 	enum status status = OK;
@@ -105,7 +111,7 @@ static enum status choose_job(struct seal *seal, struct job_state *job, bool *ha
 	for (size_t i = 0; status == OK && (stream = job_stream_at(job, i)); i++) {
 		pthread_mutex_lock(&stream->mutex);
 		if (is_due(seal, stream)) {
-			if (seal->count == UNITS_MAX || seal->text_bytes >= RUN_TEXT_BYTES)
+			if (!has_room(seal))
 				*has_more = true;
 			else
 				status = snapshot(seal, stream, err);
@@ -142,9 +148,9 @@ static enum status choose(struct seal *seal, bool *has_more, struct error *err)
 		if (!atomic_load(&jobs[i]->is_deleted) && has_due_stream(seal, jobs[i]))
 			seal->due_bytes = STREAM_NEAR_BYTES;
 	for (size_t i = 0; i < count; i++) {
-		bool has_room = seal->count < UNITS_MAX && seal->text_bytes < RUN_TEXT_BYTES;
-		*has_more = *has_more || !has_room;
-		if (status == OK && has_room && !atomic_load(&jobs[i]->is_deleted))
+		bool may_take = has_room(seal);
+		*has_more = *has_more || !may_take;
+		if (status == OK && may_take && !atomic_load(&jobs[i]->is_deleted))
 			status = choose_job(seal, jobs[i], has_more, err);
 		job_unref(jobs[i]);
 	}

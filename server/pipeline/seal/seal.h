@@ -65,7 +65,7 @@ struct seal {
 	size_t count;
 	struct journal_row *rows; /* collected lines lie in those that are kept */
 	size_t row_count;
-	size_t text_bytes;
+	size_t text_bytes, point_bytes;
 	size_t due_bytes; /* streams with so much text are due */
 	uint64_t due_seq; /* streams with lines of this commit or an older one are due; 0: only what is large */
 	bool is_journal_long; /* half of what it may hold: from there on nothing waits to be decided */

@@ -19,6 +19,7 @@ bool seal_copy_series(struct seal *seal, struct unit *unit)
 		struct sealed_series *copy = &unit->series[i];
 		copy->first_ordinal = series->sealed_points;
 		copy->count = series->tail_count;
+		seal->point_bytes += copy->count * sizeof *copy->points;
 		copy->points = arena_alloc(seal->arena, copy->count * sizeof *copy->points);
 		struct span metric = arena_copy(seal->arena, span_from(series->metric));
 		struct span unit_name = arena_copy(seal->arena, span_from(series->unit));
