@@ -148,9 +148,9 @@ int time_unit_factor(struct span from, struct span to)
 	return a > b ? a / b : -(b / a);
 }
 
-double time_unit_convert(double value, int factor)
+double time_unit_scale(double value, int factor)
 {
-	return factor ? number_scale(value, factor > 0 ? factor : 1, factor < 0 ? -factor : 1) : value;
+	return number_scale(value, factor > 0 ? factor : 1, factor < 0 ? -factor : 1);
 }
 
 static enum measure measure_of_step_time(struct span unit, double *factor)
