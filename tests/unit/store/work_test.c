@@ -283,6 +283,44 @@ TEST(where_a_machine_went_is_read_once_however_many_streams_it_left)
 	CHECK(ask_who_left(FEW, 2 * MANY) <= ask_who_left(FEW, MANY) + SLACK_STEPS);
 }
 
+/* Jobs that one machine sends streams of all the time, and that broke off behind all faults but for one. */
+static int ask_broken(size_t jobs, size_t faults)
+{
+	const struct stream_ends ends = {says_nothing, NULL, 1000};
+	const struct break_fault_wish wish = {SPAN(""), 0, 0, 0, MANY};
+	struct harness h = harness_new();
+	struct break_fault *found;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t tells = harness_job(&h, "tells");
+	put_faults(&h, tells, faults);
+	for (size_t i = 0; i < jobs; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "job-%zu", i);
+		const struct goodput_incident broken = {.from_ms = i ? DAY_MS : 0, .cause = SPAN("")};
+		const struct goodput_row row = {.job_id = put_job(&h, name, 0, 1), .unpriced = SPAN("")};
+		put_stays(&h, row.job_id, 1, -1);
+		CHECK_OK(store_touch_goodput(h.tx, row.job_id, 0, &err));
+		CHECK_OK(store_put_goodput(h.tx, &row, NULL, 0, &broken, 1, &err));
+	}
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_break_faults(h.reader, h.arena, &ends, &wish, &found, &count, &err));
+	CHECK_INT(count, faults);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(breaks_near_faults_of_a_machine_cost_its_jobs_and_its_faults_and_not_one_by_the_other)
+{
+	int least = ask_broken(FEW, FEW);
+	int more_jobs = ask_broken(STREAMS_MANY, FEW), more_faults = ask_broken(FEW, MANY);
+
+	CHECK(ask_broken(STREAMS_MANY, MANY) <= more_jobs + more_faults - least + SLACK_STEPS);
+}
+
 /* ---- processes that are at work ---- */
 
 static int ask_ended(size_t streams)
