@@ -396,3 +396,65 @@ TEST(the_slow_steps_of_a_machine_cost_the_same_beside_those_of_many)
 {
 	CHECK(ask_stragglers_of_one(STREAMS_MANY) <= ask_stragglers_of_one(STREAMS_FEW) + SLACK_STEPS);
 }
+
+/* ---- incidents of one cause ---- */
+
+static uint32_t put_loss_incident(struct harness *h, int64_t job_id, size_t n, uint32_t cause_id)
+{
+	struct incident_row row = {.job_id = job_id,
+		.stream_id = (uint32_t)(n % 3 + 1),
+		.series_id = 1,
+		.metric = SPAN("loss"),
+		.cause_id = cause_id,
+		.incident = {.kind = INCIDENT_LOSS_SPIKE,
+			.state = INCIDENT_RECOVERED,
+			.opened_ordinal = n,
+			.opened_step = (int64_t)n,
+			.opened_ms = (int64_t)n}};
+	struct incident_news news;
+
+	CHECK_OK(store_put_incident(h->tx, &row, &news, &err));
+	row.cause_id = cause_id;
+	CHECK_OK(store_set_cause(h->tx, &row, &err));
+	return row.incident_id;
+}
+
+/* A group of three, of a job with many others behind restarts of long ago. */
+static int ask_group(size_t others)
+{
+	struct harness h = harness_new();
+	struct incident_group group;
+	struct incident_twin *twins;
+	struct span *streams;
+	size_t count;
+	bool is_open;
+
+	harness_begin(&h);
+	struct incident_row row = {.job_id = harness_job(&h, "restarts"),
+		.stream_id = harness_stream(&h, 1, "algo-1"),
+		.series_id = 1,
+		.metric = SPAN("loss"),
+		.incident = {.kind = INCIDENT_LOSS_SPIKE}};
+	for (size_t i = 0; i < others; i++)
+		put_loss_incident(&h, row.job_id, i, i % 2 ? 1 : 0);
+	uint32_t first = put_loss_incident(&h, row.job_id, others, 0);
+	put_loss_incident(&h, row.job_id, others + 1, first);
+	row.incident_id = put_loss_incident(&h, row.job_id, others + 2, first);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_look_in_group(h.reader, first, &row, &group, &err));
+	CHECK(group.first_opened_ms == (int64_t)others && group.last_opened_ms == (int64_t)others + 1);
+	CHECK(group.has_same && group.has_same_series && !group.is_open);
+	CHECK_OK(store_read_twins(h.reader, h.arena, first, &row, &twins, &count, &err));
+	CHECK_OK(store_is_group_open(h.reader, row.job_id, first, 0, &is_open, &err));
+	CHECK(!is_open);
+	CHECK_OK(store_read_fold_streams(h.reader, h.arena, &row, MANY, &streams, &count, &err));
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(a_group_of_incidents_costs_the_same_whatever_else_its_job_had)
+{
+	CHECK(ask_group(MANY) <= ask_group(FEW) + SLACK_STEPS);
+}
