@@ -212,7 +212,7 @@ static enum status add_job(struct looking *l, const struct stay *stays, size_t s
 	return OK;
 }
 
-/* ---- host by host ---- */
+/* ---- which stays ---- */
 
 static bool is_near_any(const struct looking *l, int64_t job_id, const struct fault *faults, size_t fault_count)
 {
@@ -228,33 +228,59 @@ static bool is_near_any(const struct looking *l, int64_t job_id, const struct fa
 }
 
 struct stay_key {
-	int64_t job_id;
-	uint32_t stream_id;
-	int64_t number;
+	int64_t job_id, stream_id, number;
 };
 
-/* Of jobs that broke off near any of the host's faults: by the index alone, as a machine has sent many streams. */
-static enum status read_keys(struct looking *l, const struct fault *faults, size_t fault_count, struct stay_key **out,
-	size_t *count, struct error *err)
+static struct fault *find_faults(const struct looking *l, struct span host, size_t *count)
+{
+	size_t low = 0;
+
+	for (size_t high = l->fault_count; low < high;) {
+		size_t middle = (low + high) / 2;
+		if (span_compare(l->faults[middle].host, host) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (*count = 0; low + *count < l->fault_count && span_equal(l->faults[low + *count].host, host);)
+		++*count;
+	return l->faults + low;
+}
+
+/* By the index alone, as a machine has sent many streams. */
+#define KEYS_OF(hosts)                                                                                                 \
+	"SELECT k.host, k.job_id, k.stream_id, k.number FROM (SELECT DISTINCT f.host FROM node_faults AS f " hosts     \
+	") AS o CROSS JOIN stream_hosts AS k WHERE k.host = o.host"
+#define KEYS KEYS_OF("INDEXED BY node_faults_by_time WHERE f.ts_ms >= ?1 AND f.cleared = ''")
+#define KEYS_OF_HOST KEYS_OF("WHERE f.ts_ms >= ?1 AND f.cleared = '' AND f.host = ?2")
+
+/* Of jobs that broke off near any fault of their host. */
+static enum status read_keys(struct looking *l, struct stay_key **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	const struct fault *faults = l->faults;
+	size_t fault_count = 0, cap = 0;
 	int64_t job_id = 0;
 	bool has_row, is_near = false;
-	size_t cap = 0;
 
 	*out = NULL;
 	*count = 0;
-	TRY(statement_open(&s, l->presence.reader,
-		"SELECT job_id, stream_id, number FROM stream_hosts WHERE host = ? ORDER BY since_ms, job_id", err));
-	bind_text(&s, faults[0].host);
+	TRY(statement_open(&s, l->presence.reader, l->wish.host.len ? KEYS_OF_HOST : KEYS, err));
+	bind_i64(&s, l->wish.from_ms);
+	if (l->wish.host.len)
+		bind_text(&s, l->wish.host);
 	for (;;) {
 		TRY(statement_step(&s, &has_row, err));
 		if (!has_row)
 			return OK;
+		struct span host = column_borrow(&s);
+		bool is_same = fault_count && span_equal(faults[0].host, host);
+		if (!is_same)
+			faults = find_faults(l, host, &fault_count);
 		struct stay_key key = {.job_id = column_i64(&s)};
-		key.stream_id = column_u32(&s);
+		key.stream_id = column_i64(&s);
 		key.number = column_i64(&s);
-		if (key.job_id != job_id)
+		if (!is_same || key.job_id != job_id)
 			is_near = is_near_any(l, key.job_id, faults, fault_count);
 		job_id = key.job_id;
 		if (!is_near)
@@ -274,6 +300,17 @@ static void settle(struct stay *stays, size_t count, const struct fault *faults,
 				      count_until(faults, fault_count, stays[i].last_ms);
 }
 
+/* Some at once, as a server may be asked over a network. */
+enum { STAYS_AT_ONCE = 8 };
+#define STAY(job, stream, number)                                                                                      \
+	"SELECT " STAY_COLUMNS " FROM stream_hosts AS h CROSS JOIN streams AS s WHERE h.job_id = " job                 \
+	" AND h.stream_id = " stream " AND h.number = " number STAY_STREAM
+#define STAYS                                                                                                          \
+	STAY("?1", "?2", "?3")                                                                                         \
+	" UNION ALL " STAY("?4", "?5", "?6") " UNION ALL " STAY("?7", "?8", "?9") " UNION ALL " STAY(                  \
+		"?10", "?11", "?12") " UNION ALL " STAY("?13", "?14", "?15") " UNION ALL " STAY("?16", "?17",          \
+		"?18") " UNION ALL " STAY("?19", "?20", "?21") " UNION ALL " STAY("?22", "?23", "?24")
+
 static enum status read_stays(struct looking *l, const struct stay_key *keys, size_t key_count, struct stay **out,
 	size_t *count, struct error *err)
 {
@@ -284,30 +321,35 @@ static enum status read_stays(struct looking *l, const struct stay_key *keys, si
 	*out = arena_alloc(l->presence.arena, (key_count + 1) * sizeof **out);
 	if (!*out)
 		return error_no_memory(err);
-	TRY(statement_open(&s, l->presence.reader,
-		"SELECT " STAY_COLUMNS " FROM stream_hosts AS h CROSS JOIN streams AS s"
-		" WHERE h.job_id = ?1 AND h.stream_id = ?2 AND h.number = ?3" STAY_STREAM,
-		err));
-	for (size_t i = 0; i < key_count; i++) {
+	TRY(statement_open(&s, l->presence.reader, STAYS, err));
+	for (size_t i = 0; i < key_count; i += STAYS_AT_ONCE) {
 		statement_again(&s);
-		bind_numbers(&s, keys[i].job_id, keys[i].stream_id, keys[i].number);
+		for (size_t k = i; k < i + STAYS_AT_ONCE; k++) {
+			const struct stay_key key = k < key_count ? keys[k] : (struct stay_key){0};
+			bind_numbers(&s, key.job_id, key.stream_id, key.number);
+		}
 		TRY(statement_step(&s, &has_row, err));
-		if (has_row)
+		while (has_row) {
 			(*out)[(*count)++] = stay_read(&s, l->presence.arena);
+			TRY(statement_step(&s, &has_row, err));
+		}
+		TRY(statement_check(&s, err));
 	}
-	return statement_check(&s, err);
+	return OK;
 }
 
-static enum status add_host(struct looking *l, struct fault *faults, size_t fault_count, struct error *err)
+static int by_host(const void *a, const void *b)
 {
-	struct stay_key *keys;
-	struct stay *stays;
-	size_t key_count, count, of_job;
+	const struct stay *x = a, *y = b;
 
-	TRY(read_keys(l, faults, fault_count, &keys, &key_count, err));
-	if (!key_count)
-		return OK;
-	TRY(read_stays(l, keys, key_count, &stays, &count, err));
+	return span_compare(x->host, y->host);
+}
+
+static enum status add_host(struct looking *l, struct stay *stays, size_t count, struct error *err)
+{
+	size_t fault_count, of_job;
+	struct fault *faults = find_faults(l, stays[0].host, &fault_count);
+
 	stays_end_by_silence(&l->presence, stays, count);
 	settle(stays, count, faults, fault_count);
 	TRY(stays_end_by_leaving(&l->presence, stays, count, err));
@@ -319,21 +361,36 @@ static enum status add_host(struct looking *l, struct fault *faults, size_t faul
 	return OK;
 }
 
+static enum status add_hosts(struct looking *l, struct error *err)
+{
+	struct stay_key *keys;
+	struct stay *stays;
+	size_t key_count, count, of_host;
+
+	TRY(read_keys(l, &keys, &key_count, err));
+	if (!key_count)
+		return OK;
+	TRY(read_stays(l, keys, key_count, &stays, &count, err));
+	if (count)
+		qsort(stays, count, sizeof *stays, by_host);
+	for (size_t i = 0; i < count; i += of_host) {
+		for (of_host = 1; i + of_host < count && span_equal(stays[i + of_host].host, stays[i].host);)
+			of_host++;
+		TRY(add_host(l, &stays[i], of_host, err));
+	}
+	return OK;
+}
+
 enum status store_read_break_faults(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
 	const struct break_fault_wish *wish, struct break_fault **out, size_t *count, struct error *err)
 {
 	struct looking l = {.presence = {.reader = reader, .arena = arena, .ends = ends}, .wish = *wish};
-	size_t of_host;
 
 	TRY(read_faults(&l, err));
 	if (l.fault_count)
 		TRY(read_breaks(&l, err));
-	for (size_t i = 0; i < l.fault_count && l.break_count; i += of_host) {
-		for (of_host = 1;
-			i + of_host < l.fault_count && span_equal(l.faults[i + of_host].host, l.faults[i].host);)
-			of_host++;
-		TRY(add_host(&l, &l.faults[i], of_host, err));
-	}
+	if (l.break_count)
+		TRY(add_hosts(&l, err));
 	keep_newest(&l);
 	*out = l.found;
 	*count = l.found_count;
