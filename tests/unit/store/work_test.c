@@ -169,6 +169,32 @@ TEST(types_without_a_price_of_these_days_do_not_cost_what_jobs_of_old_are)
 	CHECK(ask_beside_old_jobs(MANY) <= ask_beside_old_jobs(FEW) + SLACK_STEPS);
 }
 
+/* What /metrics asks of money. */
+static int ask_money_beside(size_t count)
+{
+	struct harness h = harness_new();
+	struct deleted_cost *costs;
+	size_t cost_count;
+	uint64_t unpriced;
+
+	harness_begin(&h);
+	put_old_jobs(&h, "old", count);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_count_unpriced(h.reader, &unpriced, &err));
+	CHECK_INT(unpriced, count);
+	CHECK_OK(store_read_deleted_costs(h.reader, h.arena, SPAN("USD"), 9990, 10010, &costs, &cost_count, &err));
+	CHECK_INT(cost_count, 0);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(what_jobs_without_a_price_are_and_cost_is_read_without_them)
+{
+	CHECK(ask_money_beside(MANY) <= ask_money_beside(FEW) + SLACK_STEPS);
+}
+
 TEST(one_metric_or_stream_costs_the_same_beside_many_others)
 {
 	struct harness h = harness_new();
@@ -457,4 +483,40 @@ static int ask_group(size_t others)
 TEST(a_group_of_incidents_costs_the_same_whatever_else_its_job_had)
 {
 	CHECK(ask_group(MANY) <= ask_group(FEW) + SLACK_STEPS);
+}
+
+/* What a job has open, behind many that are over. */
+static int ask_open(size_t others)
+{
+	struct incident_filter filter = {.state = INCIDENT_OPEN, .kind = -1, .cursor = SPAN(""), .limit = 9};
+	struct harness h = harness_new();
+	struct incident_row *rows;
+	struct incident_news news;
+	struct span cursor;
+	size_t count;
+
+	harness_begin(&h);
+	filter.job_id = harness_job(&h, "restarts");
+	struct incident_row open = {.job_id = filter.job_id,
+		.metric = SPAN(""),
+		.incident = {.kind = INCIDENT_STALL, .state = INCIDENT_OPEN, .opened_ordinal = 1}};
+	CHECK_OK(store_put_incident(h.tx, &open, &news, &err));
+	for (size_t i = 0; i < others; i++)
+		put_loss_incident(&h, filter.job_id, i, 0);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &cursor, &err));
+	CHECK_INT(count, 1);
+	int steps = take_steps(h.reader);
+	filter.kind = INCIDENT_DEADLINE; /* there is none */
+	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &cursor, &err));
+	CHECK_INT(count, 0);
+	steps += take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(what_a_job_has_open_costs_the_same_whatever_it_had_before)
+{
+	CHECK(ask_open(MANY) <= ask_open(FEW) + SLACK_STEPS);
 }
