@@ -452,8 +452,9 @@ static int ask_group(size_t others)
 	struct incident_group group;
 	struct incident_twin *twins;
 	struct span *streams;
+	int64_t next_id;
 	size_t count;
-	bool is_open;
+	bool is_open, is_muted;
 
 	harness_begin(&h);
 	struct incident_row row = {.job_id = harness_job(&h, "restarts"),
@@ -475,6 +476,9 @@ static int ask_group(size_t others)
 	CHECK_OK(store_is_group_open(h.reader, row.job_id, first, 0, &is_open, &err));
 	CHECK(!is_open);
 	CHECK_OK(store_read_fold_streams(h.reader, h.arena, &row, MANY, &streams, &count, &err));
+	CHECK_OK(store_is_muted(h.reader, &row, 1, &is_muted, &err));
+	CHECK_OK(store_next_incident_id(h.reader, row.job_id, &next_id, &err));
+	CHECK(!is_muted && next_id == row.incident_id + 1);
 	int steps = take_steps(h.reader);
 	harness_done(&h);
 	return steps;
@@ -493,6 +497,7 @@ static int ask_open(size_t others)
 	struct incident_row *rows;
 	struct incident_news news;
 	struct span cursor;
+	uint64_t open_count;
 	size_t count;
 
 	harness_begin(&h);
@@ -507,6 +512,8 @@ static int ask_open(size_t others)
 	take_steps(h.reader);
 	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &cursor, &err));
 	CHECK_INT(count, 1);
+	CHECK_OK(store_count_open_incidents(h.reader, filter.job_id, &open_count, &err));
+	CHECK_INT(open_count, 1);
 	int steps = take_steps(h.reader);
 	filter.kind = INCIDENT_DEADLINE; /* there is none */
 	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &cursor, &err));

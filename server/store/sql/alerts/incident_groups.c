@@ -207,7 +207,7 @@ enum status store_is_muted(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT 1 FROM incidents AS i"
+		"SELECT 1 FROM incidents AS i INDEXED BY incidents_muted"
 		" WHERE i.job_id = ?1 AND i.muted_until_ms <> 0 AND i.muted_until_ms > ?2 AND (i.incident_id = ?3"
 		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6"
 		" AND (i.opened_ordinal >> CAST(?7 AS INTEGER)) = ?8)) LIMIT 1",

@@ -17,8 +17,8 @@ enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 	" AND f.state = 0)"
 
 /* Of the open ones that a list shows in one row: the row itself, or else the first that is folded into it. */
-#define IS_FIRST_SHOWN                                                                                                 \
-	" AND (i.fold_id = 0 OR NOT EXISTS (SELECT 1 FROM incidents AS o WHERE o.job_id = i.job_id AND o.state = 0"    \
+#define IS_FIRST_SHOWN                                                                                                                        \
+	" AND (i.fold_id = 0 OR NOT EXISTS (SELECT 1 FROM incidents AS o INDEXED BY incidents_open WHERE o.job_id = i.job_id AND o.state = 0" \
 	" AND (o.incident_id = i.fold_id OR (o.fold_id = i.fold_id AND o.incident_id < i.incident_id))))"
 
 #define INCIDENT_COLUMNS                                                                                                                                \
@@ -256,7 +256,7 @@ enum status store_read_rule_incidents(struct store_reader *reader, struct arena 
 enum status store_count_open_incidents(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)
 {
 	return read_number(reader,
-		job_id ? "SELECT count(*) FROM incidents AS i WHERE i.state = 0 AND i.job_id = ?" IS_FIRST_SHOWN
+		job_id ? "SELECT count(*) FROM incidents AS i INDEXED BY incidents_open WHERE i.state = 0 AND i.job_id = ?" IS_FIRST_SHOWN
 		       : "SELECT count(*) FROM incidents AS i WHERE i.state = 0" IS_FIRST_SHOWN,
 		job_id ? NUMBERS(job_id) : NUMBERS(), count, err);
 }
