@@ -527,3 +527,97 @@ TEST(what_a_job_has_open_costs_the_same_whatever_it_had_before)
 {
 	CHECK(ask_open(MANY) <= ask_open(FEW) + SLACK_STEPS);
 }
+
+/* ---- what a log said ---- */
+
+static void put_hits(struct harness *h, int64_t job_id, uint32_t incident_id, struct span signature, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct signature_hit_row hit = {.job_id = job_id,
+			.stream_id = 1,
+			.signature = signature,
+			.first_line = i,
+			.incident_id = incident_id,
+			.count = 1,
+			.last_line = i,
+			.first_ms = (int64_t)i + 1,
+			.last_ms = (int64_t)i + 1,
+			.text = SPAN(""),
+			.host = SPAN("")};
+		CHECK_OK(store_put_signature_hit(h->tx, &hit, &err));
+	}
+}
+
+static int ask_said(size_t others)
+{
+	const struct span signatures[2] = {SPAN("mine"), SPAN("none")};
+	struct harness h = harness_new();
+	struct incident_said said;
+	struct quiet_incident *quiet;
+	struct said_hit *hits;
+	struct incident_news news;
+	size_t count;
+
+	harness_begin(&h);
+	struct incident_row open = {.job_id = harness_job(&h, "talks"),
+		.metric = SPAN(""),
+		.incident = {.kind = INCIDENT_STALL, .state = INCIDENT_OPEN, .opened_ordinal = 1}};
+	harness_stream(&h, open.job_id, "algo-1");
+	CHECK_OK(store_put_incident(h.tx, &open, &news, &err));
+	put_hits(&h, open.job_id, open.incident_id, SPAN("mine"), 3);
+	put_hits(&h, open.job_id, open.incident_id + 1, SPAN("other"), others);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_said(h.reader, h.arena, open.job_id, open.incident_id, &said, &err));
+	CHECK_INT(said.count, 3);
+	CHECK_OK(store_read_quiet(h.reader, h.arena, INCIDENT_STALL, 9, 9, &quiet, &count, &err));
+	CHECK(count == 1 && quiet[0].last_ms == 3);
+	CHECK_OK(store_read_hits_of(h.reader, h.arena, open.job_id, signatures, 0, MANY, 9, &hits, &count, &err));
+	CHECK_INT(count, 3);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(what_was_said_of_an_incident_costs_the_same_whatever_else_was)
+{
+	CHECK(ask_said(MANY) <= ask_said(FEW) + SLACK_STEPS);
+}
+
+/* ---- what a machine measured ---- */
+
+static int ask_figures(size_t others)
+{
+	struct harness h = harness_new();
+	struct node_figure *figures;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "trains");
+	struct stream_row stream = {.job_id = job, .name = SPAN("system/gpu"), .host = SPAN("gpu")};
+	CHECK_OK(store_put_stream(h.tx, &stream, &err));
+	uint32_t trainer = harness_stream(&h, job, "algo-1");
+	for (size_t i = 0; i <= others; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "metric-%zu", i);
+		struct series_row series = {.job_id = job,
+			.stream_id = i ? trainer : stream.stream_id,
+			.metric = span_from(name),
+			.labels = SPAN(""),
+			.unit = SPAN(""),
+			.sealed = {.count = 2, .sum = 6}};
+		CHECK_OK(store_put_series(h.tx, &series, &err));
+	}
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_node_figures(h.reader, h.arena, SPAN("gpu"), 9, &figures, &count, &err));
+	CHECK(count == 1 && figures[0].mean == 3);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(what_a_machine_measured_costs_the_same_beside_other_series_of_its_jobs)
+{
+	CHECK(ask_figures(MANY) <= ask_figures(FEW) + SLACK_STEPS);
+}
