@@ -8,6 +8,7 @@
 #include "read/logs/log_search.h"
 #include "read/logs/search_effort.h"
 #include "read/logs/search_pool.h"
+#include "store/pack/block.h"
 
 #include <pthread.h>
 
@@ -40,8 +41,19 @@ struct searching {
 };
 
 /* ---- search_scan.c ---- */
-/* Lines lines[0 .. count - 1] of a stream, in one piece; only those below end count. Any thread. */
-void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
+/* Lines of a stream behind each other, a newline behind each. */
+struct search_lines {
+	struct span text;
+	uint64_t first_line;
+	struct block_cursor
+		*cursor; /* tells lines apart where they match: none holds newlines of its own; NULL: they are here */
+	const struct line *lines;
+	size_t count;
+};
+/* False: what the cursor goes through is damaged. Any thread. */
+bool search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, struct search_lines *in);
+/* The same of lines that are told apart; of the stream those count that are wanted, up to the one before `end`. */
+void search_scan_part(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
 	const struct line *lines, size_t count, uint64_t end);
 /* Is the stream asked for, and from which line on? */
 bool search_wants_stream(const struct log_search *search, uint32_t stream_id, uint64_t *first_line);
