@@ -5,6 +5,7 @@
 #include "extract/line/kernel_record.h"
 #include "extract/line/own_line.h"
 #include "extract/line/prefix.h"
+#include "extract/line/said_tag.h"
 #include "extract/line/saved_line.h"
 #include "extract/line/unwrap.h"
 
@@ -245,7 +246,9 @@ static enum voice judge(enum speaker speaker, struct span text, struct span said
 		return VOICE_QUOTE;
 	if (rule->is_own && rule->is_own(text, said))
 		return VOICE_OWN;
-	return is_row(text) || is_in_quotes(text, said) ? VOICE_QUOTE : rule->otherwise;
+	return is_row(text) || is_in_quotes(text, said) || (rule->is_own && said_tag_is_before(text, said))
+		       ? VOICE_QUOTE
+		       : rule->otherwise;
 }
 
 enum voice voice_of(enum speaker speaker, struct span text, struct span said)

@@ -74,6 +74,14 @@ static const struct carrier {
 	{"{\"log\":\"%s\\n\",\"stream\":\"stdout\"}", ANY, ""},
 	{"2026-11-30T01:10:00.5Z stdout F {\"message\":\"%s\",\"level\":\"error\"}", ANY, ""},
 	{"{\"log\":\"{\\\"message\\\":\\\"%s\\\"}\"}", ANY, ""},
+	{"(TaskRunner pid=3101) %s", ANY, ""},
+	{"[MainThread] %s", WITNESS, ""},
+	{"[node5] %s", DRIVER | WITNESS, "node5"},
+	{"[2026-11-30 01:10:00,123][trainer][ERROR] - %s", DRIVER | WITNESS, ""},
+	{"[2026-11-30 01:10:00,123][ERROR][trainer] %s", DRIVER | WITNESS, ""},
+	{"2026-11-30 01:10:00,123 WARNING kmsg_watch: %s", DRIVER | WITNESS, ""},
+	{"algo-1-xyz | %s", DRIVER, "algo-1-xyz"},
+	{"[dmesg] [  123.456789] %s", DRIVER, ""},
 	/* the kernel's log, as dmesg and syslogs write it */
 	{"[  123.456789] %s", DRIVER, ""},
 	{"[  123.456789][ T4711] %s", DRIVER, ""},
@@ -317,6 +325,23 @@ static const struct quotation {
 	{"[user] %s", false},
 	{"doc7: %s", false},
 	{"sample_17: %s", false},
+	/* behind a word that says what the text is */
+	{"[response] %s", false},
+	{"(TaskRunner pid=3101) [response] %s", false},
+	{"(TaskRunner pid=3101) [ground_truth] %s", false},
+	{"[score] %s", false},
+	{"[filtered_resps] %s", false},
+	{"[generation_2] %s", false},
+	{"[worker] %s", false},
+	{"[response]: %s", false},
+	{"2026-11-30T01:10:00Z [tool-call] %s", false},
+	{"2026-11-30 01:10:00,123 [rollout] %s", false},
+	{"[rank3]: [completion] %s", false},
+	{"INFO generation: %s", false},
+	{"2026-11-30 01:10:00,123 INFO lm_eval: %s", false},
+	{"2026-11-30 01:10:00,123 - generation - INFO - %s", false},
+	{"{\"log\": \"[response] %s\"}", false},
+	{"[response] Nov 30 01:10:00 gpu07 kernel: %s", false},
 };
 
 /* A checkpoint that was not saved, or is taken back in the same breath; ones that were. */
