@@ -26,24 +26,21 @@ static bool has_trouble(struct span part, bool *has_level)
 	return false;
 }
 
-/* A number makes a name of it, and a dot a module's; "kernel" and "dmesg" say whose words they are; Python calls threads and processes so. */
+/* A number makes a host or a rank of it, and a dot a module; "kernel" and "dmesg" say whose words they are; Python calls threads and processes so. */
 static bool is_word(struct span name)
 {
 	static const struct span ends[] = {
 		SPAN("Thread"), SPAN("Process"), SPAN("kernel"), SPAN("dmesg"), SPAN("kmsg"), SPAN("root")};
-	bool has_letter = false, has_underscore = false;
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (span_ends_with(name, ends[i]))
 			return false;
-	if (logger_level_length(name) == name.len || span_starts_with(name, SPAN("__")) ||
-		span_find_char(name, '.') >= 0)
+	if (!name.len || logger_level_length(name) == name.len || span_starts_with(name, SPAN("__")))
 		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		has_letter |= is_letter(name.ptr[i]);
-		has_underscore |= name.ptr[i] == '_';
-	}
-	return has_letter && (has_underscore || !is_digit(name.ptr[name.len - 1]));
+	for (size_t i = 0; i < name.len; i++)
+		if (is_digit(name.ptr[i]) || name.ptr[i] == '.')
+			return false;
+	return true;
 }
 
 /* "[response] ", "[response]: " */
@@ -78,8 +75,11 @@ bool said_tag_is_before(struct span line, struct span said)
 	struct span until = span_of(line.ptr, (size_t)(said.ptr - line.ptr) + said.len), places[PLACES_MAX];
 	size_t count = line_places(until, places);
 	bool has_level = false, has_bracketed = false, has_named = false;
+	struct span host;
 
-	for (size_t i = 1; i < count && places[i].ptr <= said.ptr; i++) {
+	/* Behind its header all words are the kernel's: "kernel: [drm] …" */
+	for (size_t i = 1; i < count && places[i].ptr <= said.ptr && !kernel_line_has_header(places[i - 1], &host);
+		i++) {
 		struct span part = span_of(places[i - 1].ptr, (size_t)(places[i].ptr - places[i - 1].ptr));
 		if (has_trouble(part, &has_level))
 			return false;

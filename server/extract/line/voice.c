@@ -180,7 +180,8 @@ static bool names_talker(struct span name)
 	static const struct span names[] = {SPAN("inst"), SPAN("user"), SPAN("human"), SPAN("assistant"), SPAN("bot"),
 		SPAN("chat"), SPAN("doc"), SPAN("document"), SPAN("ticket"), SPAN("case"), SPAN("sample"),
 		SPAN("example"), SPAN("chunk"), SPAN("passage"), SPAN("snippet"), SPAN("article"), SPAN("question"),
-		SPAN("answer"), SPAN("query"), SPAN("prompt"), SPAN("turn"), SPAN("q")};
+		SPAN("answer"), SPAN("query"), SPAN("prompt"), SPAN("turn"), SPAN("q"), SPAN("response"),
+		SPAN("completion"), SPAN("rollout"), SPAN("trajectory"), SPAN("observation")};
 
 	while (name.len && (is_digit(name.ptr[name.len - 1]) || memchr("-_", name.ptr[name.len - 1], 2)))
 		name.len--;
