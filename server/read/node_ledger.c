@@ -1,5 +1,6 @@
 #include "read/node_ledger.h"
 
+#include "extract/line/kernel_event.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
 #include "state/streams/stream_ends.h"
@@ -103,6 +104,28 @@ static enum status list_jobs(struct node_ledger *out, struct error *err)
 	return OK;
 }
 
+/* By one of several channels: a shipper's time may be some seconds behind the kernel's. Of one stream a later stretch is another event, but
+ * what a machine's uptime dates may be printed at any time. */
+static bool is_same_event(const struct node_fault_row *a, const struct node_fault_row *b)
+{
+	bool is_one_stream = a->job_id == b->job_id && a->stream_id == b->stream_id;
+
+	if (!span_equal(a->host, b->host) || !span_equal(a->signature, b->signature))
+		return false;
+	return kernel_event_is_same(a->text, b->text) || (!is_one_stream && a->ts_ms - b->ts_ms <= FAULT_CHANNEL_MS &&
+								 kernel_event_has_same_words(a->text, b->text));
+}
+
+/* rows: the newest first. The oldest of an event stands for it. */
+static void mark_told_again(struct node_fault_row *rows, size_t count)
+{
+	enum { LOOKED_AT = 200 }; /* rows of any machine */
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count && j <= i + LOOKED_AT && !rows[i].is_told_again; j++)
+			rows[i].is_told_again = is_same_event(&rows[i], &rows[j]);
+}
+
 enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline, struct store_reader *reader,
 	struct arena *arena, struct span host, int64_t now_ms, struct error *err)
 {
@@ -113,6 +136,7 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 	out->from_ms = now_ms - memory_ms;
 	TRY(store_read_node_faults(
 		reader, arena, host, out->from_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
+	mark_told_again(out->faults, out->fault_count);
 	const struct break_fault_wish wish = {host, out->from_ms, FAULT_BROKE_OFF_MS, FAULT_AFTER_MS, TOLD_MAX};
 	TRY(store_read_break_faults(reader, arena, &ends, &wish, &out->told, &out->told_count, err));
 	if (out->told_count)
@@ -187,7 +211,7 @@ static void add_signature(const struct node_ledger *ledger, struct node_sum *nod
 	if (i == node->signature_count)
 		sum[node->signature_count++] = (struct node_signature){.name = fault->signature};
 	sum[i].count += fault->count;
-	sum[i].recent += fault->last_ms >= ledger->now_ms - drain_ms;
+	sum[i].recent += !fault->is_told_again && fault->last_ms >= ledger->now_ms - drain_ms;
 	sum[i].last_ms = fault->last_ms > sum[i].last_ms ? fault->last_ms : sum[i].last_ms;
 	sum[i].is_drain |= fault->is_drain;
 }

@@ -20,6 +20,7 @@ struct node_fault_row {
 	int64_t last_ms;
 	struct span text; /* of the first line */
 	struct span cleared; /* why somebody says that it is not the machine's; "": nobody does */
+	bool is_told_again; /* an event that another row tells of; of the ledger's alone (read/node_ledger.h) */
 };
 /* By (host, ts_ms, job, stream, line); said again with more lines: count and last_ms grow. */
 enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_row *row, struct error *err) MUST_CHECK;
