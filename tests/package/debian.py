@@ -42,6 +42,9 @@ class Debian:
         run("cp", "-a", "--reflink=auto", str(base), str(folder))
         (folder / ".complete").unlink()
         shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+        trusted = pathlib.Path("/usr/local/share/ca-certificates")  # a network whose proxy signs: installing ca-certificates takes these in
+        if trusted.is_dir():
+            shutil.copytree(trusted, folder / trusted.relative_to("/"), dirs_exist_ok=True)
 
     def command(self, *words, place="/"):
         return ["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--mount-proc={self.folder}/proc", "chroot", str(self.folder),
