@@ -6,6 +6,7 @@ import json
 import random
 import re
 import socket
+import subprocess
 import threading
 
 import pytest
@@ -22,8 +23,8 @@ def send(server, document, path=POINTS):
     return server.post(path, json.dumps(document), content_type=JSON)
 
 
-def columns(server, metric, stream="algo-1"):
-    return server.points("j", metric, stream=stream)["columns"]
+def columns(server, metric, stream="algo-1", **parameters):
+    return server.points("j", metric, stream=stream, **parameters)["columns"]
 
 
 def test_columns(server):
@@ -172,6 +173,16 @@ def test_series_have_a_limit(make_server):
     assert send(server, {"points": [{"metric": "b", "value": 1}]}).body["rejected"] == 0
     assert send(server, {"points": [{"metric": "d", "value": 1}]}).body["rejected"] == 1
     assert server.series("j", "c") is None and server.series("j", "d") is None
+
+
+def test_the_most_series_of_a_stream(make_server):
+    """What --max-series may be at most, as --help says: at it, and one beyond."""
+    server = make_server("--max-series", "2032")
+    reply = send(server, {"series": [{"metric": f"m{n}", "step": [1], "value": [n]} for n in range(2033)]})
+    assert (reply.body["accepted"], reply.body["rejected"]) == (2032, 1)
+    wait_until(lambda: len(server.get("/api/v1/jobs/j/metrics").body["series"]) == 2032, what="all series")
+    beyond = subprocess.run([server.bin("sm-server"), "--max-series", "2033"], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert beyond.returncode != 0 and "2032" in beyond.stderr
 
 
 def test_mixed_with_lines_sealed_and_restarted(make_server):
