@@ -163,6 +163,24 @@ def test_points_of_open_slices_are_counted(server):
         wait_until(are_counted, what="the columns of an open slice")
 
 
+def test_the_mean_of_values_whose_sum_is_beyond_all_doubles(server):
+    for metric, values in (("same", [1.7e308] * 3), ("two", [1.7e308, 1.2e308]), ("below", [-1.7e308, -1.5e308, -1.7e308])):
+        assert send(server, {"series": [{"metric": metric, "step": list(range(len(values))), "value": values}]}).status == 200
+        server.wait_for_points("j", metric, len(values))
+        mean = sum(value / len(values) for value in values)
+        for said in (columns(server, metric, buckets=1)["mean"][0], server.series("j", metric)["mean"]):
+            assert min(values) <= said <= max(values) and said == pytest.approx(mean, rel=0.1 if metric == "below" else 1e-15), (metric, said)
+
+
+def test_the_mean_of_jobs_whose_sum_is_beyond_all_doubles(make_server):
+    server = make_server()
+    for job in ("one", "two"):
+        assert send(server, {"series": [{"metric": "m", "step": [1], "value": [1.7e308]}]}, f"/api/v1/points?job={job}").status == 200
+        server.wait_for_points(job, "m", 1)
+    means = lambda: server.get("/api/v1/aggregate?of=count,mean:metric.m").body["groups"]
+    assert wait_until(lambda: means() if means()[0]["mean:metric.m"] is not None else None, what="a mean") == [{"count": 2, "mean:metric.m": 1.7e308}]
+
+
 def test_series_have_a_limit(make_server):
     server = make_server("--max-series", "2")
     reply = send(server, {"points": [{"metric": metric, "step": 1, "value": 1} for metric in "abca"]})
