@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import math
 import random
 import re
 import socket
@@ -179,6 +180,16 @@ def test_the_mean_of_jobs_whose_sum_is_beyond_all_doubles(make_server):
         server.wait_for_points(job, "m", 1)
     means = lambda: server.get("/api/v1/aggregate?of=count,mean:metric.m").body["groups"]
     assert wait_until(lambda: means() if means()[0]["mean:metric.m"] is not None else None, what="a mean") == [{"count": 2, "mean:metric.m": 1.7e308}]
+
+
+def test_a_zero_below_zero_is_read_as_such(server):
+    """By readers that tell integers from doubles, as Python's json does."""
+    assert send(server, {"series": [{"metric": "zero", "step": [1, 2], "value": [-0.0, 0.0]}]}).status == 200
+    server.wait_for_points("j", "zero", 2)
+    signs = lambda values: [math.copysign(1, value) for value in values]
+    assert signs(columns(server, "zero")["last"]) == [-1, 1]
+    raw = server.get("/api/v1/jobs/j/points?metric=zero&raw=true", headers={"Accept": "application/x-ndjson"}).raw.decode()
+    assert '"value":-0.0' in raw or "-0.0" in raw.splitlines()[1], raw
 
 
 def test_series_have_a_limit(make_server):
