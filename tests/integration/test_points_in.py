@@ -192,6 +192,23 @@ def test_a_zero_below_zero_is_read_as_such(server):
     assert '"value":-0.0' in raw or "-0.0" in raw.splitlines()[1], raw
 
 
+def test_the_first_and_the_last_value_of_several_streams(make_server):
+    """Along time those of whichever stream; along steps, which all make, of one."""
+    server = make_server("--seal-age", "100ms")
+    for stream, at_s, value in (("a", (2, 20), 1), ("b", (1, 30), 5), ("c", (1, 30), 7)):
+        assert send(server, {"series": [{"metric": "m", "stream": stream, "step": [0, 1], "ts_ms": [T0 + s * 1000 for s in at_s],
+            "value": [value, value + 0.5]}]}).status == 200
+        server.wait_for_points("j", "m", 2, stream=stream)
+
+    def check():
+        by_time, by_step = (server.points("j", "m", buckets=1, x=x)["columns"] for x in ("time", "step"))
+        assert (by_time["x"], by_time["first"], by_time["last"], by_time["count"]) == ([T0 + 1000], [5], [5.5], [6]), by_time
+        assert (by_step["x"], by_step["first"], by_step["last"]) == ([0], [1], [1.5]), by_step
+    check()
+    wait_until(lambda: server.figure("sealed_points_total") >= 6, what="all points in chunks")
+    check()
+
+
 def test_series_have_a_limit(make_server):
     server = make_server("--max-series", "2")
     reply = send(server, {"points": [{"metric": metric, "step": 1, "value": 1} for metric in "abca"]})
