@@ -21,7 +21,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import sm_ship
 
 PAGE_RUNS = 50
-PAGE_STEPS = 1000
+PAGE_ROWS = 1000
 POST_LINES = 1000
 POST_BYTES = 4 << 20
 TIMEOUT_S = 120
@@ -160,12 +160,21 @@ def still_there(data: Dict[str, Any], run: Dict[str, Any]) -> Any:
 
 
 def read_history(source: Door, entity: str, project: str, run: Dict[str, Any]) -> Iterator[str]:
-    """Every row, as scan_history() has it: page after page of as many steps as rows are asked for."""
-    for first in range(0, last_step(run) + 1, PAGE_STEPS):
+    """Every row, as scan_history() has it: page after page of as many steps as rows are asked for, or of more where few steps have rows."""
+    first, steps, last = 0, PAGE_ROWS, last_step(run)
+    while first <= last:
+        behind = min(first + steps, last + 1)
         data = source.ask("HistoryPage", HISTORY_PAGE, {"entity": entity, "project": project, "run": run["name"],
-            "minStep": first, "maxStep": first + PAGE_STEPS, "pageSize": PAGE_STEPS})
-        for row in still_there(data, run)["history"] or []:
+            "minStep": first, "maxStep": behind, "pageSize": PAGE_ROWS})
+        rows = still_there(data, run)["history"] or []
+        if len(rows) >= PAGE_ROWS and behind - first > PAGE_ROWS:  # some of them
+            steps = max((behind - first) // 4, PAGE_ROWS)
+            continue
+        for row in rows:
             yield row if isinstance(row, str) else json.dumps(row)
+        first = behind
+        if len(rows) < PAGE_ROWS // 4:
+            steps *= 2
 
 
 def read_files(source: Door, entity: str, project: str, run: Dict[str, Any]) -> Tuple[List[str], int]:
@@ -390,6 +399,10 @@ def move_project(place: str, server: Optional[str], token: Optional[str], ca_fil
                 new_rows, new_lines, files = move_run(source, door, entity, project, run)
             except RunError as error:
                 say("run {} ('{}') is not moved, or not as a whole: {}".format(run["name"], run.get("displayName"), error))
+                refused += 1
+                continue
+            except (ValueError, TypeError, KeyError) as error:
+                say("run {} ('{}') is not moved, or not as a whole: W&B's answer about it is not understood: {}".format(run["name"], run.get("displayName"), error))
                 refused += 1
                 continue
             runs, rows, lines, left = runs + 1, rows + new_rows, lines + new_lines, left + files

@@ -68,7 +68,7 @@ static enum status put_leaf(void *context, const struct flat_leaf *leaf, struct 
 				      !name_machine(leaf->path, metric, sizeof metric)))
 		name_plain(leaf->path, metric, sizeof metric);
 	if (put->part->series_count >= in->max_series && !batch_has_series(put->part, span_from(metric))) {
-		in->left_out++;
+		put->part->left_points++;
 		return OK;
 	}
 	struct batch_series *series = batch_series(in->batch, put->part, span_from(metric));

@@ -161,7 +161,7 @@ static enum status put_value(struct history_reader *reader, const struct history
 	}
 	struct batch_part *part = batch_part(reader->batch, reader->job, reader->stream);
 	if (part && part->series_count >= reader->max_series && !batch_has_series(part, span_from(metric))) {
-		reader->left_out++;
+		part->left_points++;
 		return OK;
 	}
 	struct batch_series *series = part ? batch_series(reader->batch, part, span_from(metric)) : NULL;

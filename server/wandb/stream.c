@@ -324,6 +324,20 @@ static enum status put_times(const struct posting *p, struct batch *batch, struc
 	return content.ptr ? OK : error_no_memory(err);
 }
 
+static void log_left_out(const struct posting *p, const struct batch *batch)
+{
+	size_t beyond = 0;
+
+	for (size_t i = 0; i < batch->part_count; i++)
+		beyond += batch->parts[i].left_points;
+	if (beyond)
+		log_line(LOG_WARNING, "wandb_left_out", "job=\"%.*s\" values=%zu first=\"%s\"", SPAN_ARGS(p->job.name),
+			beyond, "of more metrics than --max-series");
+	if (p->post.left_out)
+		log_line(LOG_WARNING, "wandb_left_out", "job=\"%.*s\" values=%zu first=\"%s\"", SPAN_ARGS(p->job.name),
+			p->post.left_out, p->post.bad_line.status ? p->post.bad_line.text : "no numbers");
+}
+
 static enum status store(struct wandb_call *call, struct posting *p, struct span body, struct error *err)
 {
 	AUTO(batch) batch = batch_new(call->now_ms);
@@ -334,9 +348,7 @@ static enum status store(struct wandb_call *call, struct posting *p, struct span
 	if (!p->post.ended_ms && call->relayed.at_ms < call->now_ms)
 		p->post.ended_ms = call->relayed.at_ms;
 	TRY(find_past(p, batch, err));
-	if (p->post.left_out)
-		log_line(LOG_WARNING, "wandb_left_out", "job=\"%.*s\" values=%zu first=\"%s\"", SPAN_ARGS(p->job.name),
-			p->post.left_out, p->post.bad_line.status ? p->post.bad_line.text : "no numbers");
+	log_left_out(p, batch);
 	if (!batch->file_count)
 		return OK;
 	TRY(check_processes(call, p, batch, err));

@@ -89,7 +89,8 @@ class Source(http.server.BaseHTTPRequestHandler):
                 "pageInfo": {"endCursor": str(first + 2), "hasNextPage": first + 2 < len(names)}}}
         if operation == "HistoryPage":
             rows = [row for row in self.server.runs[variables["run"]]["history"] if variables["minStep"] <= row["_step"] < variables["maxStep"]]
-            return {"run": {"history": [json.dumps(row) for row in rows[:variables["pageSize"]]]}}
+            apart = -(-len(rows) // variables["pageSize"]) or 1  # of more than are asked for some that stand for all
+            return {"run": {"history": [json.dumps(row) for row in rows[::apart]]}}
         assert operation == "RunFiles"
         run = self.server.runs[variables["name"]]
         if run.get("is_gone"):
@@ -103,7 +104,7 @@ class Source(http.server.BaseHTTPRequestHandler):
         run = self.server.runs[name]
         return {"name": name, **{key: run[key] for key in ("displayName", "state", "tags", "createdAt", "heartbeatAt", "user")},
             "config": json.dumps(run["config"]), "summaryMetrics": json.dumps({"loss": 1}), "group": None, "jobType": None, "notes": None,
-            "historyKeys": {"keys": {}, "lastStep": run["history"][-1]["_step"]} if run["history"] else None}
+            "historyKeys": {"keys": {}, "lastStep": run.get("last", run["history"][-1]["_step"])} if run["history"] else None}
 
 
 @pytest.fixture
@@ -194,6 +195,27 @@ def test_a_run_that_went_back_goes_back_here(server, source):
     source.runs = {"abc3": {**RUNS["abc3"], "history": rows(0, 300, 9000, 0), "state": "finished"}}
     other = move(server, source, "wandb", "lab/demo")
     assert other.returncode == 4 and "none of the rows that its job has are W&B's any more" in other.stderr, other.stderr
+
+
+def test_steps_that_are_far_apart(server, source):
+    """By rows and not by steps: a run that counts tokens is read in some requests, and does not keep the others waiting."""
+    far = [{"_step": step, "_timestamp": T0 + n, "loss": n / 4} for n, step in enumerate([*range(10), 10**7, *range(10**12, 10**12 + 3_000), 2**52, 2**53])]
+    source.runs = {**RUNS, "abc0": dict(RUNS["abc2"], displayName="far", history=far)}
+    source.breaks_at = 2**60
+    done = move(server, source, "wandb", "lab/demo")
+    assert done.returncode == 0 and f"4 runs of lab/demo are jobs; {len(far) + ROWS + 5} rows" in done.stderr, done.stderr
+    server.wait_for_points("demo/far", "loss", len(far))
+    rows = csv.DictReader(io.StringIO(server.get("/api/v1/jobs/demo%2Ffar/points?metric=loss&raw=true&format=csv").body))
+    assert [int(row["step"]) for row in rows] == [row["_step"] for row in far]
+    asked = [variables for operation, variables in source.asked if operation == "HistoryPage" and variables["run"] == "abc0"]
+    assert len(asked) < 200 and all(variables["maxStep"] > variables["minStep"] for variables in asked)
+
+
+def test_a_run_that_nobody_understands_is_in_the_way_of_none(server, source):
+    source.runs = {**RUNS, "abc0": dict(RUNS["abc2"], displayName="odd", last="many")}
+    done = move(server, source, "wandb", "lab/demo")
+    assert done.returncode == 4 and "run abc0 ('odd') is not moved, or not as a whole: W&B's answer about it is not understood" in done.stderr, done.stderr
+    assert f"3 runs of lab/demo are jobs; {ROWS + 5} rows" in done.stderr
 
 
 def test_a_run_that_ended_again_ends_when_it_did(server, source):

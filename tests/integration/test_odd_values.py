@@ -81,6 +81,16 @@ def test_points_as_text_may_be_what_other_runtimes_print(server):
     wait_until(lambda: rows(server, "text", "loss") == expected, what="the points")
 
 
+def test_steps_of_csv_are_what_is_written(server):
+    """Up to 2^53, and never a neighbour that a double would be."""
+    csv = "step,loss\n9007199254740991,1\n9007199254740992,2\n9007199254740993,3\n9007199254740993.0,4\n12.0,5\n"
+    reply = server.post("/api/v1/points?job=far", csv, content_type="text/csv")
+    assert (reply.body["accepted"], reply.body["rejected"]) == (3, 2), reply.body
+    server.wait_for_points("far", "loss", 3)
+    columns = server.points("far", "loss", buckets=1000)["columns"]
+    assert columns["x"][-1] <= 2**53 and columns["count"] and 3 not in columns["last"] and 4 not in columns["last"]
+
+
 EVALUATIONS = {"*** eval *** step={step} loss={value}": "val:loss", "Running evaluation... loss: {value}": "val:loss", "test loss at step {step}: {value}": "test:loss"}
 
 

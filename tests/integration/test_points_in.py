@@ -3,9 +3,11 @@
 import contextlib
 import http.client
 import json
+import math
 import random
 import re
 import socket
+import subprocess
 import threading
 
 import pytest
@@ -22,8 +24,8 @@ def send(server, document, path=POINTS):
     return server.post(path, json.dumps(document), content_type=JSON)
 
 
-def columns(server, metric, stream="algo-1"):
-    return server.points("j", metric, stream=stream)["columns"]
+def columns(server, metric, stream="algo-1", **parameters):
+    return server.points("j", metric, stream=stream, **parameters)["columns"]
 
 
 def test_columns(server):
@@ -162,6 +164,51 @@ def test_points_of_open_slices_are_counted(server):
         wait_until(are_counted, what="the columns of an open slice")
 
 
+def test_the_mean_of_values_whose_sum_is_beyond_all_doubles(server):
+    for metric, values in (("same", [1.7e308] * 3), ("two", [1.7e308, 1.2e308]), ("below", [-1.7e308, -1.5e308, -1.7e308])):
+        assert send(server, {"series": [{"metric": metric, "step": list(range(len(values))), "value": values}]}).status == 200
+        server.wait_for_points("j", metric, len(values))
+        mean = sum(value / len(values) for value in values)
+        for said in (columns(server, metric, buckets=1)["mean"][0], server.series("j", metric)["mean"]):
+            assert min(values) <= said <= max(values) and said == pytest.approx(mean, rel=0.1 if metric == "below" else 1e-15), (metric, said)
+
+
+def test_the_mean_of_jobs_whose_sum_is_beyond_all_doubles(make_server):
+    server = make_server()
+    for job in ("one", "two"):
+        assert send(server, {"series": [{"metric": "m", "step": [1], "value": [1.7e308]}]}, f"/api/v1/points?job={job}").status == 200
+        server.wait_for_points(job, "m", 1)
+    means = lambda: server.get("/api/v1/aggregate?of=count,mean:metric.m").body["groups"]
+    assert wait_until(lambda: means() if means()[0]["mean:metric.m"] is not None else None, what="a mean") == [{"count": 2, "mean:metric.m": 1.7e308}]
+
+
+def test_a_zero_below_zero_is_read_as_such(server):
+    """By readers that tell integers from doubles, as Python's json does."""
+    assert send(server, {"series": [{"metric": "zero", "step": [1, 2], "value": [-0.0, 0.0]}]}).status == 200
+    server.wait_for_points("j", "zero", 2)
+    signs = lambda values: [math.copysign(1, value) for value in values]
+    assert signs(columns(server, "zero")["last"]) == [-1, 1]
+    raw = server.get("/api/v1/jobs/j/points?metric=zero&raw=true", headers={"Accept": "application/x-ndjson"}).raw.decode()
+    assert '"value":-0.0' in raw or "-0.0" in raw.splitlines()[1], raw
+
+
+def test_the_first_and_the_last_value_of_several_streams(make_server):
+    """Along time those of whichever stream; along steps, which all make, of one."""
+    server = make_server("--seal-age", "100ms")
+    for stream, at_s, value in (("a", (2, 20), 1), ("b", (1, 30), 5), ("c", (1, 30), 7)):
+        assert send(server, {"series": [{"metric": "m", "stream": stream, "step": [0, 1], "ts_ms": [T0 + s * 1000 for s in at_s],
+            "value": [value, value + 0.5]}]}).status == 200
+        server.wait_for_points("j", "m", 2, stream=stream)
+
+    def check():
+        by_time, by_step = (server.points("j", "m", buckets=1, x=x)["columns"] for x in ("time", "step"))
+        assert (by_time["x"], by_time["first"], by_time["last"], by_time["count"]) == ([T0 + 1000], [5], [5.5], [6]), by_time
+        assert (by_step["x"], by_step["first"], by_step["last"]) == ([0], [1], [1.5]), by_step
+    check()
+    wait_until(lambda: server.figure("sealed_points_total") >= 6, what="all points in chunks")
+    check()
+
+
 def test_series_have_a_limit(make_server):
     server = make_server("--max-series", "2")
     reply = send(server, {"points": [{"metric": metric, "step": 1, "value": 1} for metric in "abca"]})
@@ -172,6 +219,16 @@ def test_series_have_a_limit(make_server):
     assert send(server, {"points": [{"metric": "b", "value": 1}]}).body["rejected"] == 0
     assert send(server, {"points": [{"metric": "d", "value": 1}]}).body["rejected"] == 1
     assert server.series("j", "c") is None and server.series("j", "d") is None
+
+
+def test_the_most_series_of_a_stream(make_server):
+    """What --max-series may be at most, as --help says: at it, and one beyond."""
+    server = make_server("--max-series", "2032")
+    reply = send(server, {"series": [{"metric": f"m{n}", "step": [1], "value": [n]} for n in range(2033)]})
+    assert (reply.body["accepted"], reply.body["rejected"]) == (2032, 1)
+    wait_until(lambda: len(server.get("/api/v1/jobs/j/metrics").body["series"]) == 2032, what="all series")
+    beyond = subprocess.run([server.bin("sm-server"), "--max-series", "2033"], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert beyond.returncode != 0 and "2032" in beyond.stderr
 
 
 def test_mixed_with_lines_sealed_and_restarted(make_server):

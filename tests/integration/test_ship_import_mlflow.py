@@ -175,6 +175,18 @@ def test_runs_of_a_server_are_here_as_there(server, ship, make_server):
     assert away.returncode == 3
 
 
+def test_steps_of_a_server_are_here_as_there(server, ship, make_server):
+    """To the last step that a double holds: protobuf's JSON has them as numbers."""
+    other = make_server()
+    run_id = mlflowclient.make_run(other, run_name="far", start_time=1700000000000)
+    most = 2**53
+    steps = sorted({sign * (most - down) for sign in (1, -1) for down in (*range(5), most // 2, most // 8)} | {9 * 10**15 + 1})
+    assert mlflowclient.call(other, "runs/log-batch", {"run_id": run_id, "metrics": [
+        {"key": "m", "value": n, "timestamp": 1700000000000 + n, "step": step} for n, step in enumerate(steps)]})[0] == 200
+    assert counted(ship.run("--import-mlflow", other.url)) == (len(steps), 0)
+    assert [step for step, _, _ in mlflowclient.history(server, run_id, "m")] == steps
+
+
 def whole_history(server, run_id):
     rows, token = [], ""
     while token is not None:

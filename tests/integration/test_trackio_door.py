@@ -196,3 +196,4 @@ def test_limits(shared):
     shared.wait_for_points("p/wide", "m3", 1)
     assert len(shared.get("/api/v1/jobs/p%2Fwide/metrics").body["series"]) == 4
     shared.wait_for_log("trackio_left_out")
+    assert shared.figure("refused_points_total") == 1

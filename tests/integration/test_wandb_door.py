@@ -483,6 +483,10 @@ def test_limits(tmp_path):
         status, message = refusal(post(server, "limits", {CONSOLE: (1, [(2001 - empty) * "x"])}))
         assert status == 413 and "--max-push-bytes" in message
         assert taken(post(server, "limits", {HISTORY: (0, [{"a": 1, "b": 2, "c": 3, "d": 4}])}))["refused"] == 1
+        assert server.figure("refused_points_total") == 1
+        server.wait_for_log("wandb_left_out .*--max-series")
+        assert taken(post(server, "limits", {HISTORY: (1, [{"a": 1, "e": 2}])}))["refused"] == 1
+        wait_until(lambda: server.figure("refused_points_total") == 2, what="the value of a fourth metric is counted")
     finally:
         server.close()
 

@@ -1,5 +1,7 @@
 #include "aws/metrics/metric_periods.h"
 
+#include "model/metrics/point.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -132,7 +134,7 @@ double metric_periods_stat(const struct metric_periods *periods, size_t period, 
 	case STAT_SAMPLE_COUNT:
 		return (double)item->count;
 	case STAT_AVERAGE:
-		return item->sum / (double)item->count;
+		return mean_of_sum(item->sum, item->count, item->min, item->max);
 	case STAT_SUM:
 		return item->sum;
 	case STAT_MINIMUM:

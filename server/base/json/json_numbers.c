@@ -172,6 +172,17 @@ size_t json_format_double(double value, char out[33])
 	return len;
 }
 
+/* Many readers take "-0" for an integer, which has no sign. */
+static inline char *put_json_double(char *at, double value, unsigned *places)
+{
+	at = put_finite(at, value, places);
+	if (value == 0 && signbit(value)) {
+		*at++ = '.';
+		*at++ = '0';
+	}
+	return at;
+}
+
 /* ---- one ---- */
 
 static char *put_comma(struct json_writer *w, char *at)
@@ -209,7 +220,7 @@ void json_double(struct json_writer *w, double value)
 	char text[ROOM];
 
 	if (isfinite(value))
-		buf_append(w->out, text, (size_t)(put_finite(put_comma(w, text), value, &places) - text));
+		buf_append(w->out, text, (size_t)(put_json_double(put_comma(w, text), value, &places) - text));
 	else
 		json_text(w, name_of_non_finite(value));
 }
@@ -231,7 +242,7 @@ static char *put_double(char *at, uint64_t bits, unsigned *places)
 
 	memcpy(&value, &bits, sizeof value);
 	if (isfinite(value))
-		return put_finite(at, value, places);
+		return put_json_double(at, value, places);
 	*at++ = '"';
 	at = put_name(at, value);
 	*at++ = '"';

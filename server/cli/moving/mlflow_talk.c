@@ -7,6 +7,7 @@
 #include <math.h>
 
 enum { PATH_MAX_BYTES = 64 << 10 };
+static const double largest_exact = 0x1p53;
 
 static enum status ask(
 	struct mlflow_talk *talk, struct span path, struct span body, struct json **document, struct error *err)
@@ -49,7 +50,7 @@ bool mlflow_talk_integer(const struct json *node, int64_t *out)
 		return false;
 	if (json_kind(node) == JSON_STRING)
 		return span_parse_i64(json_string_of(node), out);
-	if (!json_number_of(node, &number) || number != floor(number) || fabs(number) > 9e15)
+	if (!json_number_of(node, &number) || number != floor(number) || fabs(number) > largest_exact)
 		return false;
 	*out = (int64_t)number;
 	return true;
@@ -57,10 +58,11 @@ bool mlflow_talk_integer(const struct json *node, int64_t *out)
 
 static bool read_point(const struct json *node, struct mlflow_point *out)
 {
-	const struct json *value = json_get(node, "value");
+	const struct json *value = json_get(node, "value"), *step = json_get(node, "step");
 
 	*out = (struct mlflow_point){0};
-	mlflow_talk_integer(json_get(node, "step"), &out->step); /* protobuf leaves a 0 out */
+	if (json_kind(step) != JSON_NULL && !mlflow_talk_integer(step, &out->step)) /* protobuf leaves a 0 out */
+		out->step = INT64_MAX; /* beyond what a point may have */
 	if (!mlflow_talk_integer(json_get(node, "timestamp"), &out->ts_ms))
 		return false;
 	if (!value)

@@ -230,12 +230,35 @@ static enum status scan_value(struct scanner *s, double *value)
 	return expected(s, "a number, \"NaN\", \"Infinity\" or \"-Infinity\"");
 }
 
+/* As it is written, where a double would hold its neighbour. Of too many digits: what is well within the doubles that are exact. */
+static bool whole_number(const struct number *number, struct span text, int64_t *out)
+{
+	uint64_t digits = number->digits;
+	int power = number->power;
+	double value;
+
+	if (number->count > EXACT_DIGITS) {
+		if (!span_parse_double(text, &value) || fabs(value) >= (double)STEP_LIMIT || value != trunc(value))
+			return false;
+		*out = (int64_t)value;
+		return true;
+	}
+	for (; digits && power < 0 && digits % 10 == 0; power++)
+		digits /= 10;
+	for (; digits && power > 0 && digits <= (uint64_t)STEP_LIMIT; power--)
+		digits *= 10;
+	if (digits > (uint64_t)STEP_LIMIT || (digits && power))
+		return false;
+	*out = number->is_negative ? -(int64_t)digits : (int64_t)digits;
+	return true;
+}
+
 static enum status scan_integer(struct scanner *s, enum column_kind kind, int64_t *out)
 {
 	int64_t lowest = kind == COLUMN_STEP ? -STEP_LIMIT : EARLIEST_MS;
 	int64_t highest = kind == COLUMN_STEP ? STEP_LIMIT : LATEST_MS - 1;
+	struct number number;
 	const char *first;
-	double value;
 
 	skip_blanks(s);
 	first = s->at;
@@ -244,12 +267,13 @@ static enum status scan_integer(struct scanner *s, enum column_kind kind, int64_
 	s->at = first;
 	if (s->at < s->end && *s->at == '"')
 		return expected(s, "an integer");
-	TRY(scan_value(s, &value));
-	if (value >= (double)lowest && value <= (double)highest && value == (double)(int64_t)value) {
-		*out = (int64_t)value;
-		return OK;
+	if (!scan_digits_of(s, &number)) {
+		s->at = first;
+		return scan_value(s, &(double){0}); /* which says what it is not */
 	}
 	struct span text = span_of(first, (size_t)(s->at - first));
+	if (whole_number(&number, text, out) && *out >= lowest && *out <= highest)
+		return OK;
 	s->at = first;
 	if (kind == COLUMN_STEP)
 		return error_set(s->err, ERR_INVALID, "'%.*s' is no integer between -2^53 and 2^53",

@@ -142,7 +142,9 @@ bool points_text_step(struct span text, int64_t *step)
 {
 	double number;
 
-	if (!span_parse_double(text, &number) || !(number >= 0 && number <= STEP_LIMIT))
+	if (span_parse_i64(text, step)) /* exactly, where a double would be its neighbour */
+		return *step >= 0 && *step <= (int64_t)STEP_LIMIT;
+	if (!span_parse_double(text, &number) || !(number >= 0 && number < STEP_LIMIT))
 		return false;
 	*step = (int64_t)number;
 	return (double)*step == number;

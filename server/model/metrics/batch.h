@@ -50,6 +50,7 @@ struct batch_part {
 	size_t last_series; /* where the last point went */
 	struct map *series_index; /* metric -> place of the series; made when there are many */
 	size_t point_count;
+	size_t left_points; /* not among them: of more series than a stream may have */
 	bool is_push; /* of a protocol whose senders send the same body again: known by this hash of what it holds for the stream */
 	struct hash128 push_hash;
 	int64_t push_kept_ms; /* known for so much longer than others */

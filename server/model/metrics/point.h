@@ -5,6 +5,7 @@
 
 #include "base/span.h"
 
+#include <float.h>
 #include <math.h>
 
 #define NO_LINE UINT64_MAX
@@ -64,9 +65,26 @@ static inline bool summary_has_finite(const struct summary *s)
 	return s->count > s->nan_count + s->inf_count;
 }
 
+/*
+ * Of `count` finite values, by their sum. One that is beyond the largest double says no more than that: the mean is then the middle of where
+ * it can be, which of two values it is.
+ */
+static inline double mean_of_sum(double sum, uint64_t count, double min, double max)
+{
+	if (isfinite(sum) || !count)
+		return sum / (double)count;
+	double least = DBL_MAX / (double)count; /* in amount: else the sum would not be beyond */
+	if (sum > 0 && count > 2 && min < least)
+		min = least;
+	if (sum < 0 && count > 2 && max > -least)
+		max = -least;
+	return min / 2 + max / 2;
+}
+
 static inline double summary_mean(const struct summary *s)
 {
-	return summary_has_finite(s) ? s->sum / (double)(s->count - s->nan_count - s->inf_count) : NAN;
+	return summary_has_finite(s) ? mean_of_sum(s->sum, s->count - s->nan_count - s->inf_count, s->min, s->max)
+				     : NAN;
 }
 
 /* starts[i]: the step at which attempt i + 1 opened. A point is superseded when a later attempt began at or before its step. */

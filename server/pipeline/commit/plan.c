@@ -353,7 +353,9 @@ static enum status plan_part(struct plan *plan, struct ingest *ingest, const str
 	uint64_t before = stream->planned_byte;
 	result->duplicate += skip;
 	size_t refused = part->point_count ? count_refused(plan, stream, part) : 0;
-	result->refused += refused;
+	result->refused += refused + part->left_points;
+	atomic_fetch_add(
+		&plan->pipeline->figures.refused_points, part->left_points); /* the others when they are consumed */
 	result->accepted += part->count - skip + part->point_count - refused;
 	TRY(note_told(ingest->batch, stream, part, err));
 	if (part->count > skip || part->point_count)

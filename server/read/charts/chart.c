@@ -232,6 +232,7 @@ static void open_bucket(struct bucket *bucket, struct spot first, struct spot la
 		.max = NAN,
 		.first_line = first.line,
 		.first_stream = stream,
+		.last_stream = stream,
 		.attempt = attempt,
 		.min_line = NO_LINE,
 		.max_line = NO_LINE};
@@ -253,17 +254,27 @@ static void merge_extremes(struct bucket *bucket, struct spot low, struct spot h
 	}
 }
 
-/* first and last are of one stream, the lowest one in the bucket: mixing streams would draw a zig-zag. */
-static void merge_ends(struct bucket *bucket, struct spot first, struct spot last, uint32_t attempt)
+/*
+ * By steps first and last are of one stream, the lowest one in the bucket: the streams make the same steps, and mixing them would draw a
+ * zig-zag. By time they are the earliest and the latest of all; of streams with the same time, of the lowest.
+ */
+static bool may_merge_ends(const struct folding *folding, const struct bucket *bucket, uint32_t stream)
 {
-	if (last.x >= bucket->last_x) {
+	return folding->axis == PYRAMID_TIME || bucket->first_stream == stream;
+}
+
+static void merge_ends(struct bucket *bucket, struct spot first, struct spot last, uint32_t stream, uint32_t attempt)
+{
+	if (last.x > bucket->last_x || (last.x == bucket->last_x && stream == bucket->last_stream)) {
 		bucket->last_x = last.x;
 		bucket->last = last.value;
+		bucket->last_stream = stream;
 	}
 	if (first.x < bucket->x) {
 		bucket->x = first.x;
 		bucket->first = first.value;
 		bucket->first_line = first.line;
+		bucket->first_stream = stream;
 		bucket->attempt = attempt;
 	}
 }
@@ -305,8 +316,8 @@ static void fold_bucket(void *context, uint32_t attempt, const struct pyramid_bu
 	bucket->inf_count += from->inf_count;
 	bucket->neg_inf_count += from->neg_inf_count;
 	folding->total += from->count + from->nan_count + from->inf_count + from->neg_inf_count;
-	if (bucket->first_stream == stream)
-		merge_ends(bucket, first, last, attempt);
+	if (may_merge_ends(folding, bucket, stream))
+		merge_ends(bucket, first, last, stream, attempt);
 }
 
 /* As a bucket of this point alone, in a tenth of the time. */
@@ -332,8 +343,8 @@ static void fold_sealed_point(void *context, const struct point *point)
 		bucket->neg_inf_count += point->value < 0;
 	}
 	folding->total++;
-	if (bucket->first_stream == stream)
-		merge_ends(bucket, spot, spot, point->attempt);
+	if (may_merge_ends(folding, bucket, stream))
+		merge_ends(bucket, spot, spot, stream, point->attempt);
 }
 
 static enum status fold_point(void *context, const struct stream_view *stream, const struct series_view *series,

@@ -18,7 +18,7 @@ struct bucket {
 	uint64_t count; /* finite values */
 	uint64_t nan_count, inf_count, neg_inf_count;
 	uint64_t min_line, max_line, first_line;
-	uint32_t min_stream, max_stream, first_stream; /* index into the view's streams */
+	uint32_t min_stream, max_stream, first_stream, last_stream; /* index into the view's streams */
 	uint32_t attempt;
 };
 

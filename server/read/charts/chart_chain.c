@@ -133,6 +133,7 @@ static enum status append(struct arena *arena, struct chart *out, const struct c
 		bucket->min_stream += offset;
 		bucket->max_stream += offset;
 		bucket->first_stream += offset;
+		bucket->last_stream += offset;
 	}
 	TRY(grow_view(arena, out, one, err));
 	out->buckets = buckets;

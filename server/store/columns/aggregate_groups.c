@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "model/jobs/aggregate.h"
+#include "model/metrics/point.h"
 #include "store/aggregate.h"
 
 #include <math.h>
@@ -226,7 +227,7 @@ static double figure_of(struct tally *tally, enum fold fold)
 	case FOLD_SUM:
 		return tally->sum;
 	case FOLD_MEAN:
-		return tally->sum / (double)tally->count;
+		return mean_of_sum(tally->sum, tally->count, tally->min, tally->max);
 	case FOLD_MIN:
 		return tally->min;
 	case FOLD_MAX:

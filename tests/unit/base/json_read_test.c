@@ -161,7 +161,7 @@ TEST(json_read_takes_what_some_cjson_refuses)
 	memset(text, '1', 512);
 	check_error(text, 512, 1, 1, "too many digits");
 	AUTO(json) exact = parsed("[1.0000000000000002,9007199254740993,-0.0]");
-	check_prints(exact, "[1.0000000000000002,9007199254740992,-0]");
+	check_prints(exact, "[1.0000000000000002,9007199254740992,-0.0]");
 }
 
 static void *parse_again_and_again(void *context)

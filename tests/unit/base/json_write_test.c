@@ -178,6 +178,20 @@ TEST(json_write_doubles_that_are_not_finite)
 	CHECK_SPAN(buf_span(&out), SPAN("[\"NaN\",\"-Infinity\",2.5]"));
 }
 
+/* Readers that tell integers from doubles take "-0" for the integer 0. */
+TEST(json_write_a_zero_below_zero_is_a_double)
+{
+	AUTO_DONE(buf) out = BUF_INIT(100);
+	struct json_writer w = json_writer_on(&out);
+
+	json_array(&w);
+	json_double(&w, -0.0);
+	json_double(&w, 0.0);
+	json_doubles(&w, (const double[]){-0.0, -0.0, -0.0, 0.0, -0.5}, 5);
+	json_array_end(&w);
+	CHECK_SPAN(buf_span(&out), SPAN("[-0.0,0,-0.0,-0.0,-0.0,0,-0.5]"));
+}
+
 TEST(json_write_doubles_read_back_the_same)
 {
 	uint64_t bits = 88172645463325252u; /* xorshift: the same numbers in every run */

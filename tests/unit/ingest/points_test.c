@@ -93,7 +93,21 @@ TEST(points_mistakes_have_a_place)
 	check_points(&ingest_points, SPAN("{\"series\":[{\"metric\":\"m\",\"value\":[1,2],\"step\":[1]}]}"),
 		ERR_INVALID, "line 1, column 51, series[0].step: step has 1 items, value has 2");
 	check_points(&ingest_points, SPAN("{\"points\":[{\"metric\":\"m\",\"step\":9007199254740993,\"value\":1}]}"),
-		OK, "algo-1/m:|9007199254740992=1\n"); /* as every reader of JSON by doubles would */
+		ERR_INVALID, /* also where a double would be its neighbour */
+		"line 1, column 33, points[0].step: '9007199254740993' is no integer between -2^53 and 2^53");
+	check_points(&ingest_points, SPAN("{\"points\":[{\"metric\":\"m\",\"step\":-9007199254740993.0,\"value\":1}]}"),
+		ERR_INVALID,
+		"line 1, column 33, points[0].step: '-9007199254740993.0' is no integer between -2^53 and 2^53");
+	check_points(&ingest_points,
+		SPAN("{\"points\":[{\"metric\":\"m\",\"step\":9007199254740992.50000,\"value\":1}]}"), ERR_INVALID,
+		"line 1, column 33, points[0].step: '9007199254740992.50000' is no integer between -2^53 and 2^53");
+	check_points(&ingest_points,
+		SPAN("{\"points\":[{\"metric\":\"m\",\"step\":9007199254740993.000000000,\"value\":1}]}"), ERR_INVALID,
+		"line 1, column 33, points[0].step: '9007199254740993.000000000' is no integer between -2^53 and 2^53");
+	check_points(&ingest_points,
+		SPAN("[{\"metric\":\"m\",\"step\":900719925474099.2e1,\"value\":1},{\"metric\":\"m\",\"step\":-90071992547409920e-1,\"value\":1},"
+		     "{\"metric\":\"m\",\"step\":3.00000000000000000000,\"value\":1},{\"metric\":\"m\",\"step\":0e999,\"value\":1}]"),
+		OK, "algo-1/m:|9007199254740992=1|-9007199254740992=1|3=1|0=1\n");
 	check_points(&ingest_points, SPAN("{\"points\":[{\"metric\":\"m\",\"step\":9007199254740994,\"value\":1}]}"),
 		ERR_INVALID,
 		"line 1, column 33, points[0].step: '9007199254740994' is no integer between -2^53 and 2^53");
