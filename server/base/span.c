@@ -1,14 +1,9 @@
 #include "base/span.h"
 
-#include "base/bytes16.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-
-/* Longer needles are left to memmem(), whose time no text can make much longer. */
-enum { LONG_NEEDLE_BYTES = 32 };
 
 /* The longest text of a double by "%f" has 317 characters; past the fast limit the counting would have to be wider. */
 enum { MAX_FAST_CHARACTERS = 64, MAX_NUMBER_CHARACTERS = 511 };
@@ -21,53 +16,6 @@ bool span_equal_fold(struct span a, struct span b)
 		if (span_fold(a.ptr[i]) != span_fold(b.ptr[i]))
 			return false;
 	return true;
-}
-
-static const char *find_by_libc(struct span s, struct span needle)
-{
-	return memmem(s.ptr, s.len, needle.ptr, needle.len);
-}
-
-/* At one of the 16 places from this one on. */
-static const char *find_within(const char *at, struct span needle)
-{
-	for (size_t i = 0; i < sizeof(bytes16); i++)
-		if (at[i] == needle.ptr[0] && memcmp(at + i, needle.ptr, needle.len) == 0)
-			return at + i;
-	return NULL;
-}
-
-/*
- * Every line is searched for several words, and nearly always in vain: 16 places at a time are compared by the first, the middle and the last
- * byte of the needle, where memmem() takes two to four times as long. There are at least 16; the last of them are looked at together,
- * some for a second time.
- */
-static const char *find_by_bytes(struct span s, struct span needle)
-{
-	size_t middle = needle.len / 2, last = needle.len - 1;
-	unsigned char a = (unsigned char)needle.ptr[0], b = (unsigned char)needle.ptr[middle],
-		      c = (unsigned char)needle.ptr[last];
-	const char *at = s.ptr, *end = s.ptr + s.len - last - sizeof(bytes16);
-
-	for (;;) {
-		bytes16 hits = (bytes16)((bytes16_at(at) == a) & (bytes16_at(at + middle) == b) &
-					 (bytes16_at(at + last) == c));
-		const char *found = bytes16_has_any(hits) ? find_within(at, needle) : NULL;
-		if (found || at == end)
-			return found;
-		at = (size_t)(end - at) > sizeof hits ? at + sizeof hits : end;
-	}
-}
-
-ptrdiff_t span_find(struct span s, struct span needle)
-{
-	if (needle.len == 0)
-		return 0;
-	if (s.len < needle.len)
-		return -1;
-	bool is_short = s.len - needle.len + 1 < sizeof(bytes16) || needle.len > LONG_NEEDLE_BYTES;
-	const char *hit = is_short ? find_by_libc(s, needle) : find_by_bytes(s, needle);
-	return hit ? hit - s.ptr : -1;
 }
 
 ptrdiff_t span_find_char(struct span s, char c)

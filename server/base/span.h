@@ -70,6 +70,7 @@ bool span_equal_fold(struct span a, struct span b); /* ASCII case folded */
 /* -1 when it is not there. */
 ptrdiff_t span_find(struct span s, struct span needle);
 ptrdiff_t span_find_char(struct span s, char c);
+size_t span_count_char(struct span s, char c);
 struct span span_trim(struct span s); /* spaces, tabs, CR, LF on both sides */
 
 /* Cuts *rest at the first separator: returns what is before it, *rest becomes what is behind it. False at the end. */

@@ -207,6 +207,7 @@ static enum status build_regex(struct definition_list *list, struct definition *
 		while (list->items[last].next != UINT32_MAX)
 			last = list->items[last].next;
 		list->items[last].next = self;
+		list->items[definition->leader].shares_regex = definition->shares_regex = true;
 	}
 	TRY(find_groups(definition, list->items[definition->leader].regex, group, at, err));
 	return build_step_regex(definition, at, err);

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "extract/extract.h"
+#include "extract/line/number.h"
 #include "extract/line/sieve.h"
 
 enum { NO_GROUP = -1 };
@@ -34,6 +35,7 @@ struct definition {
 	int line_epoch_group;
 	int line_total_group;
 	double unit_s; /* seconds in the unit; 0: it does not measure time */
+	bool shares_regex; /* a group `unit` is of the value that it stands beside */
 	bool repeats; /* each match on a line is another point, not the first only */
 	bool is_step_only; /* gives the stream its step, no points */
 	bool has_start; /* a '^' in the Regex: it may mean the start of the line or that of the text behind its prefix */
@@ -94,6 +96,20 @@ struct definition_source {
 	bool is_preset;
 };
 
+/* definition_read_value of what is no number by itself, or may have a unit beside it. */
+bool definition_read_said(const struct definition *definition, const struct span *groups, struct span text,
+	double *value, struct span *unit);
+/*
+ * The value that `text` says in a match, by `groups`. False: it is no number. *unit: that of the value, where the definition states none and the
+ * text does; a unit of time is "s", "ms" or "us". Each value comes here, and most are numbers alone.
+ */
+static inline bool definition_read_value(const struct definition *definition, const struct span *groups,
+	struct span text, double *value, struct span *unit)
+{
+	*unit = SPAN("");
+	return (definition->unit_group <= 0 && number_parse(text, value)) ||
+	       definition_read_said(definition, groups, text, value, unit);
+}
 /* Compiles the arrays into *list, one behind the other. */
 enum status definition_list_build(struct definition_list *list, struct arena *arena,
 	const struct definition_source *sources, size_t source_count, struct error *err) MUST_CHECK;

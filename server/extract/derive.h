@@ -67,7 +67,11 @@ enum measure {
 double pace_unit(enum role role, struct span unit);
 /* By which a value in one unit of time is multiplied (below 0: divided) in another one; 0: it stays, as not both are units of time, or one. */
 int time_unit_factor(struct span from, struct span to);
-double time_unit_convert(double value, int factor);
+double time_unit_scale(double value, int factor); /* factor is not 0 */
+static inline double time_unit_convert(double value, int factor)
+{
+	return factor ? time_unit_scale(value, factor) : value;
+}
 /* *factor: to the base unit. */
 enum measure measure_of(struct span metric, enum role role, struct span unit, double *factor);
 

@@ -1,5 +1,6 @@
 /* What the derived metrics are called, how they are made, and which printed ones they are made from or replaced by. */
 #include "extract/derive.h"
+#include "extract/line/number.h"
 
 static const struct {
 	const char *name;
@@ -147,9 +148,9 @@ int time_unit_factor(struct span from, struct span to)
 	return a > b ? a / b : -(b / a);
 }
 
-double time_unit_convert(double value, int factor)
+double time_unit_scale(double value, int factor)
 {
-	return factor > 0 ? value * factor : factor < 0 ? value / -factor : value;
+	return number_scale(value, factor > 0 ? factor : 1, factor < 0 ? -factor : 1);
 }
 
 static enum measure measure_of_step_time(struct span unit, double *factor)

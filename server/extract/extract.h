@@ -74,6 +74,7 @@ struct extracted {
 	uint32_t definition; /* index in the set, or in its preset's */
 	uint32_t series; /* number in the stream: one definition may have many (names out of the text, ranks) */
 	struct point point;
+	struct span unit; /* that the text says, where the definition states none; while the line lives */
 	struct extracted_mark mark;
 	bool lacks_step; /* neither its line nor its record says one: it is the last one that was seen, or a count */
 	bool is_counted; /* it is a count */

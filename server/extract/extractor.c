@@ -221,17 +221,22 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 		extractor_forget_recent(extractor);
 }
 
-/* srun's bare "3: " is a rank once the same number came twice in a row. */
-static int32_t rank_of(struct extractor *extractor, struct span segment)
+/* srun's bare "3: " is a rank once the same number came twice in a row, or by what stands behind it (place.c). */
+static void read_rank(struct extractor *extractor, struct span text)
 {
+	struct segment *segment = &extractor->segment;
 	bool is_bare = false;
-	int32_t rank = line_may_have_rank(segment) ? line_peel_rank(segment, &is_bare) : RANK_NONE;
+	int32_t rank = line_may_have_rank(text) ? line_peel_rank(text, &is_bare) : RANK_NONE;
 
+	segment->rank = rank;
+	segment->bare_rank = RANK_NONE;
+	extractor->has_unlabelled |= !is_bare;
 	if (!is_bare)
-		return rank;
+		return;
 	extractor->is_srun |= rank == extractor->bare_rank;
 	extractor->bare_rank = rank;
-	return extractor->is_srun ? rank : RANK_NONE;
+	segment->rank = extractor->is_srun ? rank : RANK_NONE;
+	segment->bare_rank = rank;
 }
 
 static void begin_segment(struct run *run, struct span text)
@@ -239,7 +244,7 @@ static void begin_segment(struct run *run, struct span text)
 	struct extractor *extractor = run->extractor;
 
 	line_view_set(&extractor->segment.view, text, &extractor->prefixes);
-	extractor->segment.rank = rank_of(extractor, text);
+	read_rank(extractor, text);
 	extractor->segments++;
 }
 

@@ -56,7 +56,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	step_seen_pack(&extractor->step, out);
 	pack_i64(out, extractor->bars.largest);
 	pack_i64(out, extractor->bare_rank);
-	pack_u64(out, extractor->is_srun);
+	pack_u64(out, (uint64_t)extractor->is_srun | (uint64_t)extractor->has_unlabelled << 1);
 	pack_span(out, buf_span(&extractor->header));
 	pack_u64(out, extractor->recent_count);
 	pack_span(out, extractor_recent(extractor));
@@ -234,7 +234,9 @@ static enum status unpack_lines(
 	extractor->bars.largest = unpack_i64(in);
 	int64_t rank = unpack_i64(in);
 	extractor->bare_rank = rank >= RANK_NONE && rank < RANK_MAX ? (int32_t)rank : RANK_NONE;
-	extractor->is_srun = unpack_u64(in) != 0;
+	uint64_t labels = unpack_u64(in);
+	extractor->is_srun = labels & 1;
+	extractor->has_unlabelled = labels >> 1 & 1;
 	if (chosen)
 		chosen->name = unpack_span(in);
 	buf_append_span(&extractor->header, unpack_span(in));

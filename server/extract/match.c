@@ -146,15 +146,6 @@ static void note_total(struct run *run, const struct definition *definition, con
 		run->format->said_total = total;
 }
 
-static bool parse_value(const struct definition *definition, const struct span *groups, struct found *found)
-{
-	if (!number_parse_value(found->text, definition->unit_s, &found->value))
-		return false;
-	if (definition->unit_group > 0 && groups[definition->unit_group].len)
-		found->value = number_in_unit(found->value, groups[definition->unit_group], definition->unit_s);
-	return true;
-}
-
 /* Once a segment: its first match need not be one with a value. */
 static void count_match(const struct run *run, struct track *track)
 {
@@ -271,7 +262,7 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	}
 	count_match(run, track);
 	run->has_match = true;
-	if (!parse_value(definition, groups, &found))
+	if (!definition_read_value(definition, groups, found.text, &found.value, &found.unit))
 		return take_odd(run, index, subject, found.text);
 	found.rank = rank_of(run, definition, subject, groups);
 	find_step(run, definition, subject, groups, line, &found);

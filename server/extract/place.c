@@ -25,13 +25,37 @@ static const struct definition *definition_of(const struct run *run, const struc
 	return &run->list->items[found->definition];
 }
 
+/*
+ * srun's number in front of a line that says its step may be the trainer's counter yet. Where the metric was said at that very step behind
+ * another number, these are ranks. An epoch may be one of many batches, which such a number could count: there each line so far must have one.
+ */
+static bool may_be_rank(const struct extractor *extractor, const struct found *found)
+{
+	bool is_epoch = found->has_epoch && found->step == found->epoch;
+
+	return found->rank == RANK_NONE && found->has_step && !(is_epoch && extractor->has_unlabelled);
+}
+
+static void see_rank(struct extractor *extractor, const struct found *found, int32_t rank)
+{
+	bool is_apart = found->slot < SLOTS_MAX && extractor->slots.items[found->slot].rank == rank;
+
+	extractor->is_srun |= found->slot == SLOT_FOLDED || is_apart;
+}
+
 /* A track for each slot. */
 static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 {
 	struct extractor *extractor = run->extractor;
 	struct said said = {found->has_step ? found->step : raw_step, found->value, found->rank};
+	int32_t bare_rank = extractor->segment.bare_rank;
+	bool is_guess = bare_rank != RANK_NONE && may_be_rank(extractor, found);
 
+	if (is_guess)
+		said.rank = bare_rank;
 	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
+	if (is_guess)
+		see_rank(extractor, found, bare_rank);
 	if (!extractor->has_several || found->slot >= SLOTS_MAX)
 		return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 	if (!attempts_add_tracks(&extractor->attempts, extractor->slots.count))
@@ -195,6 +219,7 @@ static bool emit(struct run *run, const struct held *held)
 	out->items[out->count++] = (struct extracted){.definition = run->extractor->slots.items[held->slot].definition,
 		.series = held->slot,
 		.point = held->point,
+		.unit = held->unit,
 		.mark = held->mark,
 		.lacks_step = held->lacks_step,
 		.is_counted = held->is_counted};
@@ -210,7 +235,8 @@ static bool hold(struct extractor *extractor, const struct held *held)
 	}
 	if (!mem_grow((void **)&extractor->held, extractor->held_count, &extractor->held_cap, sizeof *extractor->held))
 		return false;
-	extractor->held[extractor->held_count++] = *held;
+	extractor->held[extractor->held_count] = *held;
+	extractor->held[extractor->held_count++].unit = SPAN("");
 	return true;
 }
 
@@ -336,6 +362,7 @@ static bool give(struct run *run, const struct found *found, const struct point 
 	struct held held = {.slot = found->slot,
 		.waits_for_step = (definition->step_follows || found->step_follows) && !found->has_step,
 		.point = *point,
+		.unit = found->unit,
 		.lacks_step = !found->has_step && !found->is_in_record,
 		.is_counted = is_counted};
 

@@ -25,6 +25,7 @@ struct found {
 	int32_t rank;
 	struct span name; /* of a definition with a name group */
 	struct span text; /* the value's, in the line */
+	struct span unit; /* that the text says, where the definition states none */
 	bool has_step;
 	bool has_epoch;
 	bool step_follows; /* the record ends with its step */
@@ -46,6 +47,7 @@ struct held {
 	uint32_t slot;
 	bool waits_for_step;
 	struct point point;
+	struct span unit; /* while its line lives */
 	struct extracted_mark mark; /* not packed */
 	bool lacks_step, is_counted; /* not packed, either */
 };
@@ -55,6 +57,7 @@ struct segment {
 	struct line_view view;
 	size_t start; /* of its prefix: where an expression with a '^' matched; others look from there */
 	int32_t rank; /* that the prefix says */
+	int32_t bare_rank; /* srun's number, be it a rank or a counter */
 	struct span name; /* of a series: the last one that a match gave; of an earlier line: in format->name */
 };
 
@@ -74,7 +77,8 @@ struct extractor {
 	struct generic_memory generic;
 	struct record_state records; /* told of each line once, by whoever asks first */
 	int32_t bare_rank; /* srun's number of the last line that had one */
-	bool is_srun; /* and it has come twice in a row: no counter of the trainer's */
+	bool is_srun; /* it is no counter of the trainer's */
+	bool has_unlabelled; /* a line had none: srun puts one in front of each */
 	struct prefix_memory prefixes;
 	struct buf recent; /* the last lines that nobody took: they may have said the step of a format to come */
 	size_t recent_from; /* what stands in front of it is forgotten */

@@ -208,21 +208,12 @@ static bool find_step(struct trying *on, size_t index, struct span segment, cons
 	return where->ptr && number_parse_step(*where, step);
 }
 
-static bool find_value(const struct definition *definition, const struct span *groups, struct span text, double *value)
-{
-	if (!number_parse_value(text, definition->unit_s, value))
-		return false;
-	if (definition->unit_group > 0 && groups[definition->unit_group].len)
-		*value = number_in_unit(*value, groups[definition->unit_group], definition->unit_s);
-	return true;
-}
-
 /* False: the match has no value. */
 static bool take_hit(struct trying *on, size_t index, struct span segment, const struct span *groups, bool is_first)
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct tried *tried = &on->trial->items[index];
-	struct span value = groups[definition->value_group], step;
+	struct span value = groups[definition->value_group], step, unit;
 	const char *text = on->trial->text.ptr;
 
 	if (!value.ptr)
@@ -232,7 +223,7 @@ static bool take_hit(struct trying *on, size_t index, struct span segment, const
 		.start = (size_t)(value.ptr - text),
 		.end = (size_t)(value.ptr - text) + value.len,
 		.name = definition->name_group > 0 ? groups[definition->name_group] : SPAN("")};
-	hit.is_number = find_value(definition, groups, value, &hit.value);
+	hit.is_number = definition_read_value(definition, groups, value, &hit.value, &unit);
 	if (find_step(on, index, segment, groups, &step, &hit.step)) {
 		hit.has_step = true;
 		hit.step_start = (size_t)(step.ptr - text);

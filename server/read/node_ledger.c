@@ -1,5 +1,6 @@
 #include "read/node_ledger.h"
 
+#include "extract/line/kernel_event.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
 #include "state/streams/stream_ends.h"
@@ -10,7 +11,7 @@
 
 enum {
 	FAULTS_MAX = 5000, /* of all machines, the newest */
-	TOLD_MAX = 20000, /* and those near breaks of other jobs, a job and a stream of it each */
+	TOLD_MAX = 20000, /* and those near breaks of other jobs, each once a job */
 	STRAGGLERS_MAX = 5000,
 	WINDOW_DAYS = 30
 };
@@ -57,6 +58,32 @@ static int by_id(const void *a, const void *b)
 	return (x->job_id > y->job_id) - (x->job_id < y->job_id);
 }
 
+static int by_host_and_place(const void *a, const void *b)
+{
+	const struct node_place *x = a, *y = b;
+	int order = span_compare(x->host, y->host);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static enum status place_hosts(struct node_ledger *out, struct error *err)
+{
+	out->faults_by_host = arena_alloc(out->arena, (out->fault_count + 1) * sizeof *out->faults_by_host);
+	out->stragglers_by_host = arena_alloc(out->arena, (out->straggler_count + 1) * sizeof *out->stragglers_by_host);
+	if (!out->faults_by_host || !out->stragglers_by_host)
+		return error_no_memory(err);
+	for (size_t i = 0; i < out->fault_count; i++)
+		out->faults_by_host[i] = (struct node_place){out->faults[i].host, i};
+	for (size_t i = 0; i < out->straggler_count; i++)
+		out->stragglers_by_host[i] = (struct node_place){out->stragglers[i].host, i};
+	if (out->fault_count)
+		qsort(out->faults_by_host, out->fault_count, sizeof *out->faults_by_host, by_host_and_place);
+	if (out->straggler_count)
+		qsort(out->stragglers_by_host, out->straggler_count, sizeof *out->stragglers_by_host,
+			by_host_and_place);
+	return OK;
+}
+
 /* Of every fault, whoever told of it: the breaks of a job are read once, if they are asked for, however many machines it had. */
 static enum status list_jobs(struct node_ledger *out, struct error *err)
 {
@@ -77,6 +104,28 @@ static enum status list_jobs(struct node_ledger *out, struct error *err)
 	return OK;
 }
 
+/* By one of several channels: a shipper's time may be some seconds behind the kernel's. Of one stream a later stretch is another event, but
+ * what a machine's uptime dates may be printed at any time. */
+static bool is_same_event(const struct node_fault_row *a, const struct node_fault_row *b)
+{
+	bool is_one_stream = a->job_id == b->job_id && a->stream_id == b->stream_id;
+
+	if (!span_equal(a->host, b->host) || !span_equal(a->signature, b->signature))
+		return false;
+	return kernel_event_is_same(a->text, b->text) || (!is_one_stream && a->ts_ms - b->ts_ms <= FAULT_CHANNEL_MS &&
+								 kernel_event_has_same_words(a->text, b->text));
+}
+
+/* rows: the newest first. The oldest of an event stands for it. */
+static void mark_told_again(struct node_fault_row *rows, size_t count)
+{
+	enum { LOOKED_AT = 200 }; /* rows of any machine */
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count && j <= i + LOOKED_AT && !rows[i].is_told_again; j++)
+			rows[i].is_told_again = is_same_event(&rows[i], &rows[j]);
+}
+
 enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline, struct store_reader *reader,
 	struct arena *arena, struct span host, int64_t now_ms, struct error *err)
 {
@@ -87,8 +136,9 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 	out->from_ms = now_ms - memory_ms;
 	TRY(store_read_node_faults(
 		reader, arena, host, out->from_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
-	TRY(store_read_break_faults(reader, arena, &ends, host, out->from_ms, FAULT_BROKE_OFF_MS, TOLD_MAX, &out->told,
-		&out->told_count, err));
+	mark_told_again(out->faults, out->fault_count);
+	const struct break_fault_wish wish = {host, out->from_ms, FAULT_BROKE_OFF_MS, FAULT_AFTER_MS, TOLD_MAX};
+	TRY(store_read_break_faults(reader, arena, &ends, &wish, &out->told, &out->told_count, err));
 	if (out->told_count)
 		qsort(out->told, out->told_count, sizeof *out->told, by_host_and_job);
 	TRY(list_jobs(out, err));
@@ -96,6 +146,54 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 		reader, arena, host, out->from_ms, STRAGGLERS_MAX, &out->stragglers, &out->straggler_count, err));
 	if (out->straggler_count)
 		qsort(out->stragglers, out->straggler_count, sizeof *out->stragglers, by_job_and_time);
+	return place_hosts(out, err);
+}
+
+/* NULL: it has none. */
+static const struct node_place *find_first(const struct node_place *places, size_t all, struct span host)
+{
+	size_t low = 0;
+
+	for (size_t high = all; low < high;) {
+		size_t middle = (low + high) / 2;
+		if (span_compare(places[middle].host, host) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < all && span_equal(places[low].host, host) ? places + low : NULL;
+}
+
+/* Those of the host, one behind the other. */
+static const struct node_place *find_places(
+	const struct node_place *places, size_t all, struct span host, size_t *count)
+{
+	const struct node_place *first = find_first(places, all, host);
+
+	for (*count = 0; first && first + *count < places + all && span_equal(first[*count].host, host);)
+		++*count;
+	return first;
+}
+
+enum status node_ledger_list_hosts(
+	const struct node_ledger *ledger, unsigned which, struct span **out, size_t *count, struct error *err)
+{
+	const struct node_place *faults = ledger->faults_by_host, *slow = ledger->stragglers_by_host;
+	size_t fault_count = which & NODES_WITH_FAULTS ? ledger->fault_count : 0;
+	size_t slow_count = which & NODES_SLOW ? ledger->straggler_count : 0;
+
+	*count = 0;
+	*out = arena_alloc(ledger->arena, (fault_count + slow_count + 1) * sizeof **out);
+	if (!*out)
+		return error_no_memory(err);
+	for (size_t i = 0; i < fault_count; i++)
+		if (find_first(faults, fault_count, ledger->faults[i].host)->at == i)
+			(*out)[(*count)++] = ledger->faults[i].host;
+	for (size_t i = 0; i < slow_count; i++) {
+		struct span host = ledger->stragglers[i].host;
+		if (find_first(slow, slow_count, host)->at == i && !find_first(faults, fault_count, host))
+			(*out)[(*count)++] = host;
+	}
 	return OK;
 }
 
@@ -113,7 +211,7 @@ static void add_signature(const struct node_ledger *ledger, struct node_sum *nod
 	if (i == node->signature_count)
 		sum[node->signature_count++] = (struct node_signature){.name = fault->signature};
 	sum[i].count += fault->count;
-	sum[i].recent += fault->last_ms >= ledger->now_ms - drain_ms;
+	sum[i].recent += !fault->is_told_again && fault->last_ms >= ledger->now_ms - drain_ms;
 	sum[i].last_ms = fault->last_ms > sum[i].last_ms ? fault->last_ms : sum[i].last_ms;
 	sum[i].is_drain |= fault->is_drain;
 }
@@ -189,23 +287,25 @@ static const struct break_fault *find_told(const struct node_ledger *ledger, str
 }
 
 /* Of the machine, by job: those that the job's own log told of, and those that another's, a central one, did while it ran there. */
-static enum status read_break_faults(const struct node_ledger *ledger, struct span host, size_t own_count,
-	struct break_fault **out, size_t *count, struct error *err)
+static enum status read_break_faults(
+	const struct node_ledger *ledger, struct span host, struct break_fault **out, size_t *count, struct error *err)
 {
-	size_t told_count;
+	size_t own_count, told_count;
+	const struct node_place *own = find_places(ledger->faults_by_host, ledger->fault_count, host, &own_count);
 	const struct break_fault *told = find_told(ledger, host, &told_count);
 
 	*count = 0;
 	*out = arena_alloc(ledger->arena, (own_count + told_count + 1) * sizeof **out);
 	if (!*out)
 		return error_no_memory(err);
-	for (size_t i = 0; i < ledger->fault_count && *count < own_count; i++)
-		if (span_equal(ledger->faults[i].host, host))
-			(*out)[(*count)++] = (struct break_fault){.host = host,
-				.job_id = ledger->faults[i].job_id,
-				.ts_ms = ledger->faults[i].ts_ms,
-				.last_ms = ledger->faults[i].last_ms,
-				.signature = ledger->faults[i].signature};
+	for (size_t i = 0; i < own_count; i++) {
+		const struct node_fault_row *fault = &ledger->faults[own[i].at];
+		(*out)[(*count)++] = (struct break_fault){.host = host,
+			.job_id = fault->job_id,
+			.ts_ms = fault->ts_ms,
+			.last_ms = fault->last_ms,
+			.signature = fault->signature};
+	}
 	for (size_t i = 0; i < told_count; i++)
 		(*out)[(*count)++] = told[i];
 	if (*count)
@@ -213,13 +313,12 @@ static enum status read_break_faults(const struct node_ledger *ledger, struct sp
 	return OK;
 }
 
-static enum status add_breaks_of_jobs(
-	const struct node_ledger *ledger, struct node_sum *node, size_t own_count, struct error *err)
+static enum status add_breaks_of_jobs(const struct node_ledger *ledger, struct node_sum *node, struct error *err)
 {
 	struct break_fault *faults;
 	size_t count, of_job;
 
-	TRY(read_break_faults(ledger, node->host, own_count, &faults, &count, err));
+	TRY(read_break_faults(ledger, node->host, &faults, &count, err));
 	for (size_t i = 0; i < count; i += of_job) {
 		for (of_job = 1; i + of_job < count && faults[i + of_job].job_id == faults[i].job_id;)
 			of_job++;
@@ -231,11 +330,12 @@ static enum status add_breaks_of_jobs(
 static void add_stragglers(const struct node_ledger *ledger, struct node_sum *node)
 {
 	struct node_straggler before = {.job_id = 0};
+	size_t count;
+	const struct node_place *places =
+		find_places(ledger->stragglers_by_host, ledger->straggler_count, node->host, &count);
 
-	for (size_t i = 0; i < ledger->straggler_count; i++) { /* by job and time */
-		struct node_straggler straggler = ledger->stragglers[i];
-		if (!span_equal(straggler.host, node->host))
-			continue;
+	for (size_t i = 0; i < count; i++) { /* by job and time */
+		struct node_straggler straggler = ledger->stragglers[places[i].at];
 		bool is_same_job = straggler.job_id == before.job_id;
 		bool is_beside = is_same_job && (!before.closed_ms || straggler.opened_ms <= before.closed_ms);
 		node->slow++;
@@ -291,20 +391,18 @@ static void judge(struct node_sum *node)
 enum status node_ledger_sum(
 	const struct node_ledger *ledger, struct span host, struct node_sum *node, struct error *err)
 {
-	size_t own_count = 0;
+	size_t count;
+	const struct node_place *places = find_places(ledger->faults_by_host, ledger->fault_count, host, &count);
 
 	*node = (struct node_sum){.host = host};
-	for (size_t i = 0; i < ledger->fault_count; i++) {
-		const struct node_fault_row *fault = &ledger->faults[i];
-		if (!span_equal(fault->host, host))
-			continue;
-		own_count++;
+	for (size_t i = 0; i < count; i++) {
+		const struct node_fault_row *fault = &ledger->faults[places[i].at];
 		add_signature(ledger, node, fault);
 		node->fault_lines += fault->count;
 		node->last_fault_ms = fault->last_ms > node->last_fault_ms ? fault->last_ms : node->last_fault_ms;
 	}
-	if (own_count)
-		TRY(add_breaks_of_jobs(ledger, node, own_count, err));
+	if (count)
+		TRY(add_breaks_of_jobs(ledger, node, err));
 	add_stragglers(ledger, node);
 	judge(node);
 	return OK;

@@ -20,6 +20,11 @@ struct node_job {
 	bool is_read; /* when it is first asked for */
 };
 
+struct node_place { /* of a fault or a straggler: which one of the list it is */
+	struct span host;
+	size_t at;
+};
+
 struct node_ledger {
 	struct pipeline *pipeline;
 	struct store_reader *reader;
@@ -28,12 +33,14 @@ struct node_ledger {
 	int64_t from_ms; /* the faults' */
 	struct node_fault_row *faults;
 	size_t fault_count;
+	struct node_place *faults_by_host; /* and in their order */
 	struct break_fault *told; /* in the log of another job than they broke off; by host and job */
 	size_t told_count;
 	struct node_job *jobs; /* of both, by number */
 	size_t job_count;
-	struct node_straggler *stragglers;
+	struct node_straggler *stragglers; /* by job and time */
 	size_t straggler_count;
+	struct node_place *stragglers_by_host; /* and in their order */
 };
 
 struct node_signature {
@@ -63,6 +70,10 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 	struct arena *arena, struct span host, int64_t now_ms, struct error *err) MUST_CHECK;
 enum status node_ledger_sum(
 	const struct node_ledger *ledger, struct span host, struct node_sum *out, struct error *err) MUST_CHECK;
+/* Hosts that had a fault or were slow, each once, the newest fault's first. */
+enum { NODES_WITH_FAULTS = 1, NODES_SLOW = 2 };
+enum status node_ledger_list_hosts(const struct node_ledger *ledger, unsigned which, struct span **out, size_t *count,
+	struct error *err) MUST_CHECK;
 /* So long ago a fault says that its machine should be drained. */
 int64_t node_ledger_drain_ms(void);
 

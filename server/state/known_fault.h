@@ -17,6 +17,8 @@ enum {
 	FAULT_WARNING_MS = 2 * 60 * 1000,
 	/* Rank 0 prints the step before while others fail; of streams without times all is by arrival. */
 	FAULT_BESIDE_MS = 2 * 60 * 1000,
+	FAULT_CHANNEL_MS =
+		60 * 1000, /* two channels tell of one event within that: one may read the kernel's log now and then */
 	FAULT_AFTER_MS = 15 * 60 * 1000, /* a kernel's line may be shipped later than what it caused */
 	FAULT_BROKE_OFF_MS = 30 * 60 * 1000 /* a machine's fault broke off what made its last step so soon behind it */
 };

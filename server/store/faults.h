@@ -20,6 +20,7 @@ struct node_fault_row {
 	int64_t last_ms;
 	struct span text; /* of the first line */
 	struct span cleared; /* why somebody says that it is not the machine's; "": nobody does */
+	bool is_told_again; /* an event that another row tells of; of the ledger's alone (read/node_ledger.h) */
 };
 /* By (host, ts_ms, job, stream, line); said again with more lines: count and last_ms grow. */
 enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_row *row, struct error *err) MUST_CHECK;
@@ -92,8 +93,16 @@ enum status store_read_told_elsewhere(struct store_reader *reader, struct arena 
  */
 enum status store_read_failed_by(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t stream_id,
 	uint64_t line, int64_t after_ms, size_t limit, int64_t **job_ids, size_t *count, struct error *err) MUST_CHECK;
-/* The same faults of all jobs that were near a break of the job, at most near_ms before it; of this host ("": of all), which began from that
- * time on. In no order, the newest `limit`. */
+/*
+ * The same faults of all jobs that were near a break of the job: at most near_ms before it, until the job went on, and of its end at most
+ * after_ms behind that. Each once a job, in no order, the newest `limit`.
+ */
+struct break_fault_wish {
+	struct span host; /* "": of all */
+	int64_t from_ms; /* they began from then on */
+	int64_t near_ms, after_ms;
+	size_t limit;
+};
 struct break_fault {
 	struct span host;
 	int64_t job_id; /* that broke off */
@@ -101,8 +110,7 @@ struct break_fault {
 	struct span signature;
 };
 enum status store_read_break_faults(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
-	struct span host, int64_t from_ms, int64_t near_ms, size_t limit, struct break_fault **out, size_t *count,
-	struct error *err) MUST_CHECK;
+	const struct break_fault_wish *wish, struct break_fault **out, size_t *count, struct error *err) MUST_CHECK;
 /* Of any signature, one that began by then. */
 enum status store_has_hit_until(
 	struct store_reader *reader, int64_t job_id, int64_t to_ms, bool *has, struct error *err) MUST_CHECK;

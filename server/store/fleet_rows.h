@@ -29,7 +29,7 @@ enum status store_read_uncounted_jobs(struct store_reader *reader, int64_t after
 /*
  * jobs (by status in place of the type), nodes (of jobs that have not ended; of all and by type), node_ms (billed, of those that have, or whose time
  * is over or stated), started_nodes and started_node_ms (of those that run: the sum of nodes times their start, moved on by what is not billed), pools (by state in place of the
- * type), pool_nodes (that wait; of all and by type), held_nodes (nodes and pool_nodes); and of no sums: nodes_of_a_job and run_ms, of which only the highest counts.
+ * type), pool_nodes (that wait; of all and by type), held_nodes (nodes and pool_nodes), unpriced_jobs (store/goodput.h keeps it); and of no sums: nodes_of_a_job and run_ms, of which only the highest counts.
  */
 struct fleet_total {
 	struct span name;

@@ -258,7 +258,7 @@ def to_all(client, size, i):
     return size
 
 
-SUBSCRIBERS = Sweep("subscribers", "subscribers of another job", (10, 100, 1_000), (10, 100, 1_000, 2_000), with_subscribers, [
+SUBSCRIBERS = Sweep("subscribers", "subscribers of another job", (10, 100, 1_000), (10, 100, 1_000, 5_000), with_subscribers, [
     COMMIT, JOB,
     Work("an event, a subscriber", to_all, is_write=True, times=5),
 ])
@@ -285,8 +285,8 @@ def with_rules_of_it(server, size):
 
 RULES_LIST = Work("the list of rules", lambda client, size, i: client.get("/api/v1/rules") and 1, 1, times=5, why="all rules are asked for")
 FIRST = Work("the first lines of a new job", lambda client, size, i: send_lines(client, f"more-{size}-{i}", 0), is_write=True)
-RULES = Sweep("rules", "rules about other metrics", (1, 10, 100, 1_000), (1, 10, 100, 1_000, 10_000), with_rules, [COMMIT, JOB, FIRST, RULES_LIST])
-RULES_OF_IT = Sweep("rules-of-it", "rules about the metric", (1, 10, 100, 1_000), (1, 10, 100, 1_000, 10_000), with_rules_of_it, [
+RULES = Sweep("rules", "rules about other metrics", (1, 10, 100, 1_000), (1, 10, 100, 1_000, 5_000), with_rules, [COMMIT, JOB, FIRST, RULES_LIST])
+RULES_OF_IT = Sweep("rules-of-it", "rules about the metric", (1, 10, 100, 1_000), (1, 10, 100, 1_000, 5_000), with_rules_of_it, [
     Work("20 points, all rules look at each", commit, 1, is_write=True, times=5, why="each rule looks at each point"), JOB])
 
 SWEEPS = [JOBS, RUNNING, STREAMS, SERIES, METRICS, LOG, SUBSCRIBERS, RULES, RULES_OF_IT]

@@ -13,7 +13,7 @@ from smserver import Server, wait_until
 from table import Line, Row
 
 POINTS, QUICK_POINTS, PIECE, FOLDED_STREAMS, FOLDED_POINTS, BUCKETS, TIMES = 10_000_000, 1_000_000, 500_000, 64, 150_000, 2000, 40
-CHART_MS, ZOOM_MS, FOLD_MS, POINT_BYTES = 0.6, 1.5, 12, 3
+CHART_MS, ZOOM_MS, FOLD_MS, POINT_BYTES = 0.6, 1.5, 8, 3
 CATCH_UP_S = 900
 DEFINITIONS = [{"Name": "loss", "Regex": "step (?<step>[0-9]+) loss (?<value>[0-9.]+)"}]
 LOGS = os.environ.get("SM_CORPUS") or pathlib.Path(__file__).resolve().parents[3] / "shared/logs"

@@ -11,7 +11,7 @@ from smserver import Server, wait_until
 from table import Line, Row
 
 CONNECTIONS, STEPS, METRICS = 4, 2500, ("loss", "learning_rate", "grad_norm", "tokens_per_s")
-COLUMNS_PER_S, OBJECTS_RATIO, BUSY_S, T0 = 1_500_000, 0.5, 0.1, 1_700_000_000_000
+COLUMNS_PER_S, OBJECTS_RATIO, BUSY_S, T0 = 5_000_000, 0.15, 0.1, 1_700_000_000_000
 
 
 def make_body(kind):

@@ -7,7 +7,7 @@ from rows_ingest import LOADS
 from smserver import Server
 from table import Line, Row
 
-KILLED_S, CLEAN_S, KILL_AFTER_S = 2.0, 0.1, 10
+KILLED_S, CLEAN_S, KILL_AFTER_S = 1.0, 0.1, 10
 FILL_PART_S = 20
 
 

@@ -4,13 +4,15 @@ import csv
 import io
 import json
 import re
+import sqlite3
 import subprocess
 import time
 from urllib.parse import urlencode
 
 import pytest
 
-from smserver import PATIENCE_S, wait_until
+from engine import of_a_file
+from smserver import PATIENCE_S, sanitizer_environment, wait_until
 
 HOUR_S, DAY_S = 3600, 86_400
 NOON_S = 1_772_452_800  # 2026-03-02T12:00:00Z
@@ -163,6 +165,27 @@ def test_the_fleets_sums_and_its_samples_say_what_they_leave_out(fleet):
     wait_until(lambda: sums()["cost"] is None, what="no price at all")
     assert sums()["lost_cost"] is None and sums()["days"][0]["cost"] is None
     wait_until(lambda: "\nsmfleet_unpriced_jobs 3\n" in fleet.get("/metrics").raw.decode(), what="three jobs without a price")
+
+
+@of_a_file("makes a sum wrong")
+def test_the_count_of_jobs_without_a_price_is_checked(fleet):
+    def counted():
+        return re.search(r"\nsmfleet_unpriced_jobs (\d+)\n", fleet.get("/metrics").raw.decode()).group(1)
+
+    def check():
+        return subprocess.run([fleet.bin("sm-server"), "check", *fleet.database_options()], capture_output=True, text=True, timeout=60,
+            env=sanitizer_environment())
+    wait_until(lambda: counted() == "2", what="jobs without a price")
+    assert fleet.delete("/api/v1/jobs/odd").status in (200, 202, 204)
+    wait_until(lambda: counted() == "1", what="one in the trash")
+    assert fleet.post("/api/v1/jobs/odd/restore").status == 200
+    wait_until(lambda: counted() == "2", what="it is back")
+    fleet.stop()
+    assert check().returncode == 0
+    with sqlite3.connect(fleet.database) as database:
+        database.execute("UPDATE fleet_totals SET value = value + 1 WHERE name = 'unpriced_jobs'")
+    done = check()
+    assert done.returncode and "3 jobs without a price are counted; there are 2" in done.stdout + done.stderr
 
 
 def test_what_the_last_days_cost_is_a_sample_where_it_is_known(make_server):

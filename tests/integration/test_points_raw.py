@@ -44,6 +44,27 @@ def test_raw_is_every_point_of_every_stream(server):
     assert points_of(only) == [("algo-2", 1, "NaN"), ("algo-2", 2, "Infinity")]
 
 
+def test_a_series_is_one_entry_wherever_its_points_are(make_server):
+    """Sealed and not, and more than are kept in memory for a reply; also where only some are asked for."""
+    server, counts = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB"), {"few": 2_000, "many": 40_000}
+    for stream, count in counts.items():
+        for first in range(0, count, 20_000):
+            send_loss(server, "j", [f"{i}.5" for i in range(first, min(first + 20_000, count))], stream, first)
+        server.wait_for_points("j", "train:loss", count, stream)
+    wait_until(lambda: sealed(server, sum(counts.values())), what="the seal")
+    for stream, count in counts.items():
+        send_loss(server, "j", ["0.25"], stream, count)
+        server.wait_for_points("j", "train:loss", count + 1, stream)
+    reply = raw(server, "j").body
+    assert [series["stream"] for series in reply["series"]] == [*counts] and reply["total_points"] == sum(counts.values()) + 2
+    for series, count in zip(reply["series"], counts.values()):
+        assert series["step"] == [*range(count + 1)] and series["value"] == [*(i + 0.5 for i in range(count)), 0.25]
+        assert series["line"] == series["step"] and series["attempt"] == [1] * (count + 1) and len(series["ts_ms"]) == count + 1
+    some = raw(server, "j", "&from=1990&to=30000").body
+    assert [(series["stream"], series["step"]) for series in some["series"]] == [("few", [*range(1990, 2001)]), ("many", [*range(1990, 30001)])]
+    assert raw(server, "j", "&from=100000").body["series"] == []
+
+
 def test_ndjson_and_csv_say_the_same(server):
     send_loss(server, "a,b", ["1.5", "NaN", "2"])
     server.wait_for_points("a,b", "train:loss", 3)

@@ -58,6 +58,7 @@ def journal_of_before(server):
         ALTER TABLE node_faults DROP COLUMN cleared; DROP INDEX node_faults_by_line;
         ALTER TABLE webhooks DROP COLUMN report_at, DROP COLUMN report_tz, DROP COLUMN report_due_ms;
         ALTER TABLE goodput DROP COLUMN went_on_from, DROP COLUMN went_on_step_ms, DROP COLUMN went_on_work_ms, DROP COLUMN went_on_silent_ms;
+        DROP INDEX goodput_by_other_currency; DELETE FROM fleet_totals WHERE name = 'unpriced_jobs';
         ALTER TABLE signature_hits DROP COLUMN host, DROP COLUMN is_of_nobody;
         ALTER TABLE incidents DROP COLUMN known_ms; ALTER TABLE jobs DROP COLUMN started_known_ms, DROP COLUMN ended_known_ms;
         CREATE INDEX jobs_in_short ON jobs (job_id, created_ms, started_ms, ended_ms, modified_ms, status, secondary, team, name, failure_reason);

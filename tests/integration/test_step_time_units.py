@@ -91,3 +91,49 @@ def test_sent_points_are_in_the_unit_of_their_series_too(server):
     server.wait_for_extraction()
     assert series(server, "lines") == [("ms", 40, 351, 380)]
     assert series(server, "points") == [("s", 31, 0.36, 0.38)]
+
+
+def defined(server, job, *definitions):
+    document = {"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": list(definitions)}}
+    assert server.post("/api/v1/jobs", json=document).status == 201
+
+
+def read(server, job, metric):
+    row, = [row for row in server.get(f"/api/v1/jobs/{job}/metrics").body["series"] if row["metric"] == metric]
+    return row["unit"], server.points(job, metric)["columns"]["last"]
+
+
+def test_a_unit_that_the_text_says_is_that_of_the_series(server):
+    """Where the definition states none: the unit of its first value, into which the others are converted; a whole duration is in seconds."""
+    defined(server, "j", {"Name": "beside", "Regex": "beside=(?<value>[0-9.]+) ?(?<unit>[^ ]+)"},
+        {"Name": "whole", "Regex": r"whole=(\S+)"}, {"Name": "speed", "Regex": r"speed=([0-9.]+) (?<unit>\S+)"})
+    server.send("j", ["step 1 beside=nan whole=350ms speed=900 tok/s", "step 2 beside=350ms whole=0:01:00.5 speed=1.25 ktok/s",
+        "step 3 beside=1.001 s whole=1h02m speed=1 tok/s", "step 4 beside=57 \N{MICRO SIGN}s whole=7 speed=8 tok/s"])
+    server.wait_for_extraction()
+    assert read(server, "j", "beside") == ("ms", ["NaN", 350, 1001, 0.057])
+    assert read(server, "j", "whole") == ("s", [0.35, 60.5, 3720, 7])
+    assert read(server, "j", "speed") == ("tok/s", [900, 1250, 1, 8])
+    server.restart()
+    server.send("j", ["step 5 beside=2s whole=1s speed=2 ktok/s"])
+    server.wait_for_extraction()
+    wait_until(lambda: read(server, "j", "beside")[1][4:] == [2000], what="the unit of before")
+    assert (read(server, "j", "whole")[1][4], read(server, "j", "speed")[1][4]) == (1, 2000)
+
+
+def test_a_stated_unit_is_what_values_are_converted_into_to_the_digit(server):
+    defined(server, "j", {"Name": "t", "Regex": r"t=(\S+)", "Unit": "ms"}, {"Name": "u", "Regex": r"u=([0-9.]+) (?<unit>\w+)", "Unit": "s"})
+    printed = [f"{k // 1000}.{k % 1000:03}" for k in range(1, 2001)]
+    server.send("j", [f"step {k} t={text}s u={text} ms" for k, text in enumerate(printed, 1)])
+    server.wait_for_extraction()
+    for metric, unit, expected in (("t", "ms", [float(k) for k in range(1, 2001)]), ("u", "s", [float(f"{text}e-3") for text in printed])):
+        row, = [row for row in server.get("/api/v1/jobs/j/metrics").body["series"] if row["metric"] == metric]
+        raw = server.get(f"/api/v1/jobs/j/points?metric={metric}&raw=true").body["series"]
+        assert row["unit"] == unit and [value for one in raw for value in one["value"]] == expected
+
+
+def test_a_unit_beside_one_of_several_values_is_that_of_this_one(server):
+    line = r"loss (?<loss>\S+) in (?<took>[0-9.]+)(?<unit>ms|s)"
+    defined(server, "j", {"Name": "loss", "Regex": line, "Group": "loss"}, {"Name": "took", "Regex": line, "Group": "took"})
+    server.send("j", ["step 1 loss 2.5 in 350ms", "step 2 loss 2.25 in 0.4s"])
+    server.wait_for_extraction()
+    assert read(server, "j", "loss") == ("", [2.5, 2.25]) and read(server, "j", "took") == ("ms", [350, 400])

@@ -181,14 +181,6 @@ static double mean_of(const struct bucket *bucket)
 	return bucket->count ? bucket->sum / (double)bucket->count : NAN;
 }
 
-static void write_line(struct json_writer *w, uint64_t line)
-{
-	if (line == NO_LINE)
-		json_null(w);
-	else
-		json_i64(w, (int64_t)line);
-}
-
 /* The line to open on a click: of the value farther from the mean; of the first point when none is finite. */
 static bool is_max_farther(const struct bucket *bucket)
 {
@@ -215,79 +207,133 @@ enum column {
 	LINE_STREAM,
 	COLUMN_COUNT
 };
+enum { CELLS_AT_ONCE = 512 };
 static const char *const column_names[COLUMN_COUNT] = {"x", "min", "min_x", "min_line", "max", "max_x", "max_line",
 	"first", "last", "mean", "count", "non_finite", "inf", "neg_inf", "attempt", "line", "line_stream"};
 
-/* Of tokens an integer, of FLOPs more than one holds. */
-static void write_x(struct json_writer *w, const struct chart *chart, int64_t x)
-{
-	if (chart->work && chart->work->each != 1)
-		json_double(w, (double)x * chart->work->each);
-	else
-		json_i64(w, x);
-}
+/* A loop each: of the column's expression over a bucket. */
+#define EACH(expression)                                                                                               \
+	for (size_t i = 0; i < count; i++) {                                                                           \
+		const struct bucket *bucket = &buckets[i];                                                             \
+		out[i] = (expression);                                                                                 \
+	}                                                                                                              \
+	break;
 
-static void write_cell(
-	struct json_writer *w, const struct chart *chart, const struct bucket *bucket, enum column column)
+static void collect_integers(const struct bucket *buckets, size_t count, enum column column, int64_t *out)
 {
 	switch (column) {
 	case X:
-		write_x(w, chart, bucket->x);
-		break;
-	case MIN:
-		json_double(w, min_of(bucket));
-		break;
+		EACH(bucket->x)
 	case MIN_X:
-		write_x(w, chart, bucket->count ? bucket->min_x : bucket->x);
-		break;
-	case MIN_LINE:
-		write_line(w, bucket->count ? bucket->min_line : bucket->first_line);
-		break;
-	case MAX:
-		json_double(w, max_of(bucket));
-		break;
+		EACH(bucket->count ? bucket->min_x : bucket->x)
 	case MAX_X:
-		write_x(w, chart, bucket->count ? bucket->max_x : bucket->x);
-		break;
+		EACH(bucket->count ? bucket->max_x : bucket->x)
+	case MIN_LINE:
+		EACH((int64_t)(bucket->count ? bucket->min_line : bucket->first_line))
 	case MAX_LINE:
-		write_line(w, bucket->count ? bucket->max_line : bucket->first_line);
-		break;
-	case FIRST:
-		json_double(w, bucket->first);
-		break;
-	case LAST:
-		json_double(w, bucket->last);
-		break;
-	case MEAN:
-		json_double(w, mean_of(bucket));
-		break;
-	case COUNT:
-		json_i64(w, (int64_t)(bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
-		break;
-	case NON_FINITE:
-		json_i64(w, (int64_t)(bucket->nan_count + bucket->inf_count + bucket->neg_inf_count));
-		break;
-	case INF:
-		json_i64(w, (int64_t)bucket->inf_count);
-		break;
-	case NEG_INF:
-		json_i64(w, (int64_t)bucket->neg_inf_count);
-		break;
-	case ATTEMPT:
-		json_i64(w, bucket->attempt);
-		break;
+		EACH((int64_t)(bucket->count ? bucket->max_line : bucket->first_line))
 	case LINE:
-		write_line(w, !bucket->count           ? bucket->first_line
-			      : is_max_farther(bucket) ? bucket->max_line
-						       : bucket->min_line);
-		break;
+		EACH((int64_t)(!bucket->count           ? bucket->first_line
+			       : is_max_farther(bucket) ? bucket->max_line
+							: bucket->min_line))
+	case COUNT:
+		EACH((int64_t)(bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count))
+	case NON_FINITE:
+		EACH((int64_t)(bucket->nan_count + bucket->inf_count + bucket->neg_inf_count))
+	case INF:
+		EACH((int64_t)bucket->inf_count)
+	case NEG_INF:
+		EACH((int64_t)bucket->neg_inf_count)
 	default:
+		EACH(bucket->attempt)
+	}
+}
+
+static void collect_doubles(const struct bucket *buckets, size_t count, enum column column, double *out)
+{
+	switch (column) {
+	case MIN:
+		EACH(min_of(bucket))
+	case MAX:
+		EACH(max_of(bucket))
+	case FIRST:
+		EACH(bucket->first)
+	case LAST:
+		EACH(bucket->last)
+	default:
+		EACH(mean_of(bucket))
+	}
+}
+#undef EACH
+
+/* A line that is none is null. */
+static void write_lines(struct json_writer *w, const int64_t *lines, size_t count)
+{
+	for (size_t i = 0, end; i < count; i = end) {
+		bool is_line = lines[i] >= 0;
+		for (end = i; end < count && (lines[end] >= 0) == is_line; end++)
+			if (!is_line)
+				json_null(w);
+		if (is_line)
+			json_i64s(w, lines + i, end - i);
+	}
+}
+
+/* Of tokens an integer, of FLOPs more than one holds. */
+static void write_xs(struct json_writer *w, const struct chart *chart, const int64_t *xs, size_t count)
+{
+	double values[CELLS_AT_ONCE];
+
+	if (!chart->work || chart->work->each == 1) {
+		json_i64s(w, xs, count);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		values[i] = (double)xs[i] * chart->work->each;
+	json_doubles(w, values, count);
+}
+
+static void write_streams(struct json_writer *w, const struct chart *chart, const struct bucket *buckets, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct bucket *bucket = &buckets[i];
 		json_span(w, chart->view
 				     .streams[!bucket->count           ? bucket->first_stream
 					      : is_max_farther(bucket) ? bucket->max_stream
 								       : bucket->min_stream]
 				     .name);
 	}
+}
+
+static void write_cells(struct json_writer *w, const struct chart *chart, size_t from, size_t count, enum column column)
+{
+	const struct bucket *buckets = chart->buckets + from;
+	int64_t integers[CELLS_AT_ONCE];
+	double doubles[CELLS_AT_ONCE];
+
+	if (column == LINE_STREAM) {
+		write_streams(w, chart, buckets, count);
+	} else if (column == MIN || column == MAX || column == FIRST || column == LAST || column == MEAN) {
+		collect_doubles(buckets, count, column, doubles);
+		json_doubles(w, doubles, count);
+	} else {
+		collect_integers(buckets, count, column, integers);
+		if (column == X || column == MIN_X || column == MAX_X)
+			write_xs(w, chart, integers, count);
+		else
+			write_lines(w, integers, count);
+	}
+}
+
+static void write_column(struct json_writer *w, const struct chart *chart, enum column column)
+{
+	json_key(w, column_names[column]);
+	json_array(w);
+	for (size_t from = 0, some; from < chart->count; from += some) {
+		some = chart->count - from < CELLS_AT_ONCE ? chart->count - from : CELLS_AT_ONCE;
+		write_cells(w, chart, from, some, column);
+	}
+	json_array_end(w);
 }
 
 /* Where each attempt opened, of the stream that has most of them. */
@@ -378,15 +424,9 @@ void api_write_chart(struct json_writer *w, const struct chart *chart, unsigned 
 	json_put_span(w, "metric", chart->metric);
 	json_key(w, "columns");
 	json_object(w);
-	for (unsigned column = 0; column < COLUMN_COUNT; column++) {
-		if (!(columns & 1u << column))
-			continue;
-		json_key(w, column_names[column]);
-		json_array(w);
-		for (size_t i = 0; i < chart->count; i++)
-			write_cell(w, chart, &chart->buckets[i], (enum column)column);
-		json_array_end(w);
-	}
+	for (unsigned column = 0; column < COLUMN_COUNT; column++)
+		if (columns & 1u << column)
+			write_column(w, chart, (enum column)column);
 	json_object_end(w);
 	json_put_span(w, "unit", chart->unit);
 	json_put_i64(w, "total_points", (int64_t)chart->total_points);

@@ -2,6 +2,7 @@
 #include "api/charts/points_raw.h"
 
 #include "api/charts/points_asked.h"
+#include "api/charts/points_columns.h"
 #include "api/core/api_state.h"
 #include "api/core/csv.h"
 #include "api/core/handlers.h"
@@ -15,8 +16,6 @@
 #include "read/view.h"
 #include "state/streams/job_view.h"
 #include "store/search.h"
-
-#include <math.h>
 
 #define CSV_HEAD "job,stream,step,ts_ms,value"
 
@@ -39,7 +38,7 @@ struct raw {
 	uint32_t generation, series_base; /* of what was written; 0: nothing yet */
 	uint64_t total;
 	uint64_t seq;
-	bool has_series; /* one was written */
+	struct points_columns columns; /* of JSON */
 };
 
 static void raw_free(void *state)
@@ -50,11 +49,6 @@ static void raw_free(void *state)
 }
 
 /* ---- formats ---- */
-
-static double work_of(const struct raw *raw, const struct point *point)
-{
-	return round(work_axis_tokens(&raw->work, (double)point->step)) * raw->work.each;
-}
 
 static void write_csv(const struct raw *raw, const struct points_batch *batch, struct buf *out)
 {
@@ -73,7 +67,7 @@ static void write_csv(const struct raw *raw, const struct points_batch *batch, s
 		api_csv_double(out, batch->points[i].value);
 		if (raw->work_name) {
 			buf_append_char(out, ',');
-			api_csv_double(out, work_of(raw, &batch->points[i]));
+			api_csv_double(out, points_work_of(&raw->work, &batch->points[i]));
 		}
 		buf_append_char(out, '\n');
 	}
@@ -93,63 +87,10 @@ static void write_ndjson(const struct raw *raw, const struct points_batch *batch
 		json_put_i64(&w, "attempt", point->attempt);
 		json_put_i64(&w, "line", point->line == NO_LINE ? -1 : (int64_t)point->line);
 		if (raw->work_name)
-			json_put_double(&w, raw->work_name, work_of(raw, point));
+			json_put_double(&w, raw->work_name, points_work_of(&raw->work, point));
 		json_object_end(&w);
 		buf_append_char(out, '\n');
 	}
-}
-
-enum column { STEP, TS_MS, VALUE, ATTEMPT, LINE, COLUMN_COUNT };
-
-static void write_cell(struct json_writer *w, const struct point *point, enum column column)
-{
-	switch (column) {
-	case STEP:
-		json_i64(w, point->step);
-		break;
-	case TS_MS:
-		json_i64(w, point->ts_ms);
-		break;
-	case VALUE:
-		json_double(w, point->value);
-		break;
-	case ATTEMPT:
-		json_i64(w, point->attempt);
-		break;
-	default:
-		json_i64(w, point->line == NO_LINE ? -1 : (int64_t)point->line);
-	}
-}
-
-/* The shape in which POST /api/v1/points takes columns; a stream's points may be in several items. */
-static void write_columns(struct raw *raw, const struct points_batch *batch, struct buf *out)
-{
-	static const char *const names[COLUMN_COUNT] = {"step", "ts_ms", "value", "attempt", "line"};
-	struct json_writer w = json_writer_on(out);
-
-	if (!batch->count)
-		return;
-	if (raw->has_series)
-		buf_append_char(out, ',');
-	raw->has_series = true;
-	json_object(&w);
-	json_put_span(&w, "metric", raw->series[raw->at].metric);
-	json_put_span(&w, "stream", raw->series[raw->at].stream);
-	for (unsigned column = 0; column < COLUMN_COUNT; column++) {
-		json_key(&w, names[column]);
-		json_array(&w);
-		for (size_t i = 0; i < batch->count; i++)
-			write_cell(&w, &batch->points[i], (enum column)column);
-		json_array_end(&w);
-	}
-	if (raw->work_name) {
-		json_key(&w, raw->work_name);
-		json_array(&w);
-		for (size_t i = 0; i < batch->count; i++)
-			json_double(&w, work_of(raw, &batch->points[i]));
-		json_array_end(&w);
-	}
-	json_object_end(&w);
 }
 
 static void write_csv_head(const char *work_name, struct buf *out)
@@ -170,15 +111,30 @@ static void write_head(const struct raw *raw, struct buf *out)
 	buf_append_text(out, ",\"series\":[");
 }
 
-static void write_batch(struct raw *raw, const struct points_batch *batch, struct buf *out)
+static enum status write_columns(
+	struct raw *raw, const struct points_batch *batch, struct buf *out, enum columns_want *want, struct error *err)
 {
+	const struct raw_series *series = &raw->series[raw->at];
+
+	raw->columns.work_name = raw->work_name;
+	raw->columns.work = &raw->work;
+	TRY(points_columns_take(&raw->columns, raw->arena, series->metric, series->stream, batch, out, want, err));
+	raw->total += *want == COLUMNS_DONE ? raw->columns.count : 0;
+	return OK;
+}
+
+static enum status write_batch(
+	struct raw *raw, const struct points_batch *batch, struct buf *out, enum columns_want *want, struct error *err)
+{
+	if (raw->format == RAW_JSON)
+		return write_columns(raw, batch, out, want, err);
+	*want = batch->is_end ? COLUMNS_DONE : COLUMNS_NEXT;
 	raw->total += batch->count;
 	if (raw->format == RAW_CSV)
 		write_csv(raw, batch, out);
-	else if (raw->format == RAW_NDJSON)
-		write_ndjson(raw, batch, out);
 	else
-		write_columns(raw, batch, out);
+		write_ndjson(raw, batch, out);
+	return OK;
 }
 
 static enum status raw_more(void *state, void *worker, struct buf *out, bool *is_done, struct error *err)
@@ -199,9 +155,10 @@ static enum status raw_more(void *state, void *worker, struct buf *out, bool *is
 				"the job's metric definitions were changed while its points were read: read them again");
 		raw->generation = batch.generation;
 		raw->series_base = batch.series_base;
-		write_batch(raw, &batch, out);
-		raw->ordinal = batch.is_end ? 0 : batch.next_ordinal;
-		raw->at += batch.is_end;
+		enum columns_want want;
+		TRY(write_batch(raw, &batch, out, &want, err));
+		raw->ordinal = want == COLUMNS_NEXT ? batch.next_ordinal : 0;
+		raw->at += want == COLUMNS_DONE;
 	}
 	*is_done = raw->at == raw->series_count;
 	if (*is_done && raw->format == RAW_JSON)

@@ -35,7 +35,7 @@ struct kind {
 
 static bool is_of(const struct node_past *past, size_t at, const struct kind *kind)
 {
-	return span_equal(past->faults[at].signature, kind->signature);
+	return span_equal(past->faults[at].signature, kind->signature) && !past->faults[at].is_told_again;
 }
 
 static int by_time(const void *a, const void *b)
@@ -140,7 +140,7 @@ static size_t find_kinds(
 		size_t k = 0;
 		while (k < count && !is_of(past, i, &kinds[k]))
 			k++;
-		if (k < count)
+		if (k < count || past->faults[i].is_told_again)
 			continue;
 		kinds[count] = (struct kind){.signature = past->faults[i].signature, .job_ids = job_ids};
 		sum_up(api, past, &kinds[count++]);
@@ -206,7 +206,7 @@ static void write_drains(const struct node_past *past, struct json_writer *w)
 	json_array(w);
 	for (size_t i = 0; i < past->fault_count; i++) {
 		const struct node_fault_row *fault = &past->faults[i];
-		if (!fault->is_drain)
+		if (!fault->is_drain || fault->is_told_again)
 			continue;
 		json_object(w);
 		json_put_span(w, "signature", fault->signature);

@@ -132,32 +132,17 @@ static enum status write_node(
 	return write_figures(ledger, host, w, err);
 }
 
-static bool has_host(const struct span *hosts, size_t count, struct span host)
-{
-	for (size_t i = 0; i < count; i++)
-		if (span_equal(hosts[i], host))
-			return true;
-	return false;
-}
-
 /* Of all that had a fault or were slow, each once. */
 static enum status write_drain(const struct node_ledger *ledger, struct json_writer *w, struct error *err)
 {
-	size_t all = ledger->fault_count + ledger->straggler_count, count = 0;
-	struct span *hosts = arena_alloc(ledger->arena, (all + 1) * sizeof *hosts);
+	struct span *hosts;
+	size_t count;
 
-	if (!hosts)
-		return error_no_memory(err);
+	TRY(node_ledger_list_hosts(ledger, NODES_WITH_FAULTS | NODES_SLOW, &hosts, &count, err));
 	json_key(w, "drain");
 	json_array(w);
-	for (size_t i = 0; i < all; i++) {
-		struct span host = i < ledger->fault_count ? ledger->faults[i].host
-							   : ledger->stragglers[i - ledger->fault_count].host;
-		if (has_host(hosts, count, host))
-			continue;
-		hosts[count++] = host;
-		TRY(node_write_if_drained(ledger, host, w, err));
-	}
+	for (size_t i = 0; i < count; i++)
+		TRY(node_write_if_drained(ledger, hosts[i], w, err));
 	json_array_end(w);
 	return OK;
 }
@@ -175,13 +160,9 @@ static enum status read_hosts(const struct node_ledger *ledger, const struct ask
 	if (!asked->is_in_trouble)
 		return store_read_hosts(ledger->reader, ledger->arena, asked->part, asked->after, ledger->from_ms,
 			asked->limit + 1, out, count, err);
-	struct span *slow = arena_alloc(ledger->arena, (ledger->straggler_count + 1) * sizeof *slow);
-	size_t slow_count = 0;
-	if (!slow)
-		return error_no_memory(err);
-	for (size_t i = 0; i < ledger->straggler_count; i++)
-		if (!has_host(slow, slow_count, ledger->stragglers[i].host))
-			slow[slow_count++] = ledger->stragglers[i].host;
+	struct span *slow;
+	size_t slow_count;
+	TRY(node_ledger_list_hosts(ledger, NODES_SLOW, &slow, &slow_count, err));
 	return store_read_troubled_hosts(ledger->reader, ledger->arena, asked->part, asked->after, ledger->from_ms,
 		slow, slow_count, asked->limit + 1, out, count, err);
 }
@@ -238,17 +219,13 @@ enum status api_nodes(void *context, void *worker, const struct http_request *re
 static enum status count_charged(
 	const struct node_ledger *all, struct span host, struct node_past *past, struct error *err)
 {
-	struct span *hosts = arena_alloc(all->arena, (all->fault_count + 1) * sizeof *hosts);
 	struct node_sum node;
-	size_t count = 0;
+	struct span *hosts;
+	size_t count;
 
-	if (!hosts)
-		return error_no_memory(err);
-	for (size_t i = 0; i < all->fault_count; i++) {
-		if (has_host(hosts, count, all->faults[i].host))
-			continue;
-		hosts[count++] = all->faults[i].host;
-		TRY(node_ledger_sum(all, all->faults[i].host, &node, err));
+	TRY(node_ledger_list_hosts(all, NODES_WITH_FAULTS, &hosts, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		TRY(node_ledger_sum(all, hosts[i], &node, err));
 		past->charged += node.recent;
 		if (span_equal(node.host, host))
 			past->own = node.recent;

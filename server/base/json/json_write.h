@@ -45,5 +45,9 @@ void json_put_i64(struct json_writer *w, const char *key, int64_t value);
 void json_put_double(struct json_writer *w, const char *key, double value);
 void json_put_bool(struct json_writer *w, const char *key, bool value);
 
+/* Elements of an array that is open, as json_i64 and json_double write each: a chart is tens of thousands of numbers. */
+void json_i64s(struct json_writer *w, const int64_t *values, size_t count);
+void json_doubles(struct json_writer *w, const double *values, size_t count);
+
 /* The digits alone, for CSV and the like: at most 32 bytes and a NUL. */
 size_t json_format_double(double value, char out[33]);

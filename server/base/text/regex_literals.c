@@ -1,10 +1,11 @@
 #include "base/text/regex_literals.h"
 
-enum { DEPTH_MAX = 40, LITERAL_MAX = 128, CLAUSES_MAX = 64, BRANCHES_MAX = 64 };
+enum { DEPTH_MAX = 40, LITERAL_MAX = 128, RUN_MAX = 256, CLAUSES_MAX = 64, BRANCHES_MAX = 64 };
 
 struct clauses {
 	struct regex_clause all[CLAUSES_MAX]; /* more are left out */
 	size_t count;
+	struct regex_run run; /* the longest */
 };
 
 struct reader {
@@ -27,6 +28,11 @@ struct run {
 static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
 }
 
 static char peek(const struct reader *r, size_t ahead)
@@ -59,7 +65,7 @@ static size_t braces_length(const struct reader *r)
 {
 	size_t len = 1;
 
-	while (peek(r, len) == ',' || peek(r, len) == ' ' || (peek(r, len) >= '0' && peek(r, len) <= '9'))
+	while (peek(r, len) == ',' || peek(r, len) == ' ' || is_digit(peek(r, len)))
 		len++;
 	return peek(r, len) == '}' ? len + 1 : 0;
 }
@@ -85,6 +91,38 @@ static bool take_quantifiers(struct reader *r, bool *is_optional)
 			return r->at > start;
 		}
 	}
+}
+
+/* At least so many of the atom before: by {n}, {n,} and {n,m} as every version reads them. */
+static unsigned count_repeats(const struct reader *r)
+{
+	unsigned count = 0;
+	size_t at = 1;
+
+	if (peek(r, 0) != '{')
+		return 1;
+	for (; is_digit(peek(r, at)) && count < RUN_MAX; at++)
+		count = 10 * count + (unsigned)(peek(r, at) - '0');
+	while (is_digit(peek(r, at)))
+		at++;
+	at += peek(r, at) == ',';
+	while (is_digit(peek(r, at)))
+		at++;
+	return peek(r, at) == '}' ? count : 1;
+}
+
+/* An atom that is one of these bytes; NULL: nobody knows which. */
+static void take_set(struct reader *r, const bool has[256], struct run *run, struct clauses *out)
+{
+	unsigned repeats = count_repeats(r);
+	bool is_optional;
+
+	take_quantifiers(r, &is_optional);
+	flush(r, run, out, false);
+	if (!has || is_optional || has['\n'] || repeats < REGEX_RUN_MIN || repeats <= out->run.at_least)
+		return;
+	out->run.at_least = repeats < RUN_MAX ? repeats : RUN_MAX;
+	memcpy(out->run.has, has, sizeof out->run.has);
 }
 
 /* An atom that is no literal. */
@@ -121,22 +159,34 @@ static void take_boundary(struct reader *r, struct run *run, struct clauses *out
 	run->starts_word = !is_repeated;
 }
 
+/* Of \d, \w and \S. */
+static void add_kind(bool has[256], char kind)
+{
+	for (int c = 0; c < 256; c++)
+		has[c] |= kind == 'S' ? !(c == ' ' || (c >= '\t' && c <= '\r'))
+				      : is_digit((char)c) || (kind == 'w' && is_word((char)c));
+}
+
 static void take_escape(struct reader *r, struct run *run, struct clauses *out)
 {
 	char c = peek(r, 1);
 
 	r->at += 2;
-	if (!c)
+	if (!c) {
 		r->is_unknown = true;
-	else if (c == 'b')
+	} else if (c == 'b') {
 		take_boundary(r, run, out);
-	else if (strchr("dDwWsShHvVNBAzZnrtfea", c) ||
-		 (c >= '1' && c <= '9' && !(peek(r, 0) >= '0' && peek(r, 0) <= '9')))
+	} else if (strchr("dwS", c)) {
+		bool has[256] = {false};
+		add_kind(has, c);
+		take_set(r, has, run, out);
+	} else if (strchr("DWshHvVNBAzZnrtfea", c) || (c >= '1' && c <= '9' && !is_digit(peek(r, 0)))) {
 		take_break(r, run, out);
-	else if (is_word(c))
+	} else if (is_word(c)) {
 		r->is_unknown = true;
-	else
+	} else {
 		take_char(r, c, run, out);
+	}
 }
 
 /* [:alpha:] inside a class, and the < and > of [[:<:]]; what only looks like one is characters of the class. */
@@ -154,9 +204,37 @@ static void skip_posix_class(struct reader *r, char kind)
 	r->at = end + 1;
 }
 
+/* What stands between the brackets. False: unknown. */
+static bool read_set(struct span text, bool has[256])
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i],
+			      next = i + 1 < text.len ? (unsigned char)text.ptr[i + 1] : 0;
+		bool is_kind = c == '\\' && strchr("dwS", next);
+		if (c >= 0x80 || c < ' ' || (c == '[' && next && strchr(":.=", next)) ||
+			(c == '\\' && (is_word((char)next) || next < ' ') && !is_kind))
+			return false;
+		i += c == '\\';
+		c = c == '\\' ? next : c;
+		if (is_kind) {
+			add_kind(has, (char)c);
+			continue;
+		}
+		unsigned char last = c;
+		if (i + 2 < text.len && text.ptr[i + 1] == '-') {
+			last = (unsigned char)text.ptr[i += 2];
+			if (last == '\\' || last == '[' || last >= 0x80 || last < c)
+				return false;
+		}
+		memset(has + c, true, last - c + 1U);
+	}
+	return true;
+}
+
 static void take_class(struct reader *r, struct run *run, struct clauses *out)
 {
-	size_t first = r->at + 1 + (peek(r, 1) == '^');
+	bool is_inverse = peek(r, 1) == '^', has[256] = {false};
+	size_t first = r->at + 1 + is_inverse;
 
 	for (r->at = first;; r->at++) {
 		char c = peek(r, 0), next = peek(r, 1);
@@ -172,8 +250,11 @@ static void take_class(struct reader *r, struct run *run, struct clauses *out)
 			skip_posix_class(r, next);
 		}
 	}
+	bool is_known = read_set(span_of(r->pattern.ptr + first, r->at - first), has);
+	for (size_t c = 0; c < 256; c++)
+		has[c] ^= is_inverse;
 	r->at++;
-	take_break(r, run, out);
+	take_set(r, is_known ? has : NULL, run, out);
 }
 
 static void read_alternatives(struct reader *r, struct clauses *out);
@@ -238,6 +319,8 @@ static void take_group(struct reader *r, struct run *run, struct clauses *out)
 	take_quantifiers(r, &is_optional);
 	for (size_t i = 0; i < inner.count && !is_looking && !is_optional && out->count < CLAUSES_MAX; i++)
 		out->all[out->count++] = inner.all[i];
+	if (!is_looking && !is_optional && inner.run.at_least > out->run.at_least)
+		out->run = inner.run;
 }
 
 /* True: it begins with what cannot stand at the start of a text, where the first match is looked for. */
@@ -312,6 +395,7 @@ static void read_alternatives(struct reader *r, struct clauses *out)
 		for (size_t i = 0; has_all && is_part && i < best->count; i++)
 			any[count++] = best->any[i];
 		out->count = 0;
+		out->run.at_least = 0;
 		if (r->is_unknown || r->is_out_of_memory || peek(r, 0) != '|' || is_at_end(r))
 			break;
 		r->at++;
@@ -345,18 +429,24 @@ static enum status read_pattern(struct reader *r, struct regex_clause **out, siz
 	return OK;
 }
 
+static bool is_ascii(struct span text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] & 0x80)
+			return false;
+	return true;
+}
+
 enum status regex_literals(
 	struct span pattern, struct arena *arena, struct regex_clause **out, size_t *count, struct error *err)
 {
 	struct reader r = {.pattern = pattern, .arena = arena};
 
-	for (size_t i = 0; i < pattern.len; i++) /* U+212A is a "k" where case is ignored */
-		if (pattern.ptr[i] & 0x80) {
-			*out = NULL;
-			*count = 0;
-			return OK;
-		}
-	return read_pattern(&r, out, count, err);
+	if (is_ascii(pattern)) /* U+212A is a "k" where case is ignored */
+		return read_pattern(&r, out, count, err);
+	*out = NULL;
+	*count = 0;
+	return OK;
 }
 
 enum status regex_literals_of_first(
@@ -365,4 +455,21 @@ enum status regex_literals_of_first(
 	struct reader r = {.pattern = pattern, .arena = arena, .is_first = true};
 
 	return read_pattern(&r, out, count, err);
+}
+
+enum status regex_run_of(struct span pattern, struct regex_run *out, struct error *err)
+{
+	AUTO(arena) arena = arena_new();
+	struct reader r = {.pattern = pattern, .arena = arena};
+	struct clauses found = {.count = 0};
+
+	out->at_least = 0;
+	if (!arena)
+		return error_no_memory(err);
+	read_alternatives(&r, &found);
+	if (r.is_out_of_memory)
+		return error_no_memory(err);
+	if (!r.is_unknown && is_at_end(&r) && is_ascii(pattern))
+		*out = found.run;
+	return OK;
 }

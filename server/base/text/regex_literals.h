@@ -1,6 +1,6 @@
 /*
- * Job: texts that every match of a PCRE2 pattern contains, so that text without them need not be searched (PCRE2 itself
- *      does not tell). Conservative: what this reader does not know gives no literal.
+ * Job: texts that every match of a PCRE2 pattern contains, and characters of one class that stand behind each other in it, so that
+ *      text without them need not be searched (PCRE2 itself does not tell). Conservative: what this reader does not know gives nothing.
  * Ownership: in the caller's arena. Threads: pure.
  */
 #pragma once
@@ -26,3 +26,11 @@ enum status regex_literals(struct span pattern, struct arena *arena, struct rege
  */
 enum status regex_literals_of_first(struct span pattern, struct arena *arena, struct regex_clause **out, size_t *count,
 	struct error *err) MUST_CHECK;
+
+enum { REGEX_RUN_MIN = 4 };
+/* Each match holds so many of these bytes behind each other; no newline is one of them. at_least 0: nothing like that is known. */
+struct regex_run {
+	unsigned at_least;
+	bool has[256]; /* of letters either case may be meant where the pattern ignores it */
+};
+enum status regex_run_of(struct span pattern, struct regex_run *out, struct error *err) MUST_CHECK;

@@ -63,8 +63,10 @@ bool kernel_log_matters(struct span message)
 		"link is up", "carrier lost", "tx timeout", "transmit queue", "out of memory", "oom-kill", "oom_reaper",
 		"killed process", "not responding", "nfs: server", "lustreerror", "i/o error", "medium error",
 		"remounting filesystem read-only", "ext4-fs error", "xfs_", "blocked for more than", "soft lockup",
-		"hard lockup", "rcu_sched", "temperature above", "throttled", "segfault", "neuron", "efa ",
-		"mlx5_core"};
+		"hard lockup", "rcu_sched", "rcu_preempt", "kernel panic", "timeout, aborting",
+		"timeout, reset controller", "timeout, completion polled", "controller is down", "probe failure",
+		"has been shut down", "dpc: containment", "temperature above", "throttled", "segfault", "neuron",
+		"efa ", "mlx5_core"};
 	char lower[MAX_LOWER_BYTES];
 	size_t len = message.len < sizeof lower ? message.len : sizeof lower;
 

@@ -86,6 +86,6 @@ bool pair_add(
 	struct span unit = token_unit(tokens, at);
 	double thousands = unit_thousands(unit);
 	value.text = token_digits(tokens, at);
-	value.value *= thousands > 0 ? thousands : 1;
+	value.value = thousands > 0 ? number_scale(value.value, thousands, 1) : value.value;
 	return generic_add(out, &value, split, thousands > 0 ? (struct unit){UNIT_NONE, 0} : unit_of(unit));
 }

@@ -3,8 +3,14 @@
 
 #include "extract/generic/guess.h"
 #include "extract/generic/meanings.h"
+#include "extract/line/number.h"
 
 #define STEP_UNIT_S 1e-3 /* of train:step_time */
+
+/* Of names of times of a clock; these are in seconds since 1970. */
+#define TIME_WORDS "_ts_ _time_ _timestamp_ _date_ _datetime_ _clock_ _created_"
+#define FIRST_S 631152000.
+#define LAST_S 7258118400.
 
 const struct metric_definition generic_definitions[GENERIC_SERIES_COUNT] = {
 	[GENERIC_LOSS] = {.name = SPAN("train:loss"), .role = ROLE_LOSS, .higher = -1},
@@ -202,7 +208,7 @@ static bool is_time_by_habit(const struct meaning *means, const struct generic_v
 
 static double to_step_unit(double value, double seconds)
 {
-	return seconds == STEP_UNIT_S ? value : value * (seconds / STEP_UNIT_S);
+	return number_convert(value, seconds, STEP_UNIT_S);
 }
 
 /* The time of a step: in our unit when it is known in which it is printed. */
@@ -261,8 +267,7 @@ static bool add_by_unit(
 		return false;
 	if (unit.kind == UNIT_STEP_TIME) {
 		value->series = out->counters.is_bar ? GENERIC_STEP_SECONDS : GENERIC_STEP_TIME;
-		value->value = out->counters.is_bar ? printed->value * unit.seconds
-						    : to_step_unit(printed->value, unit.seconds);
+		value->value = number_convert(printed->value, unit.seconds, out->counters.is_bar ? 1 : STEP_UNIT_S);
 	} else if (unit.kind == UNIT_TIME) {
 		value->series = GENERIC_STEP_TIME;
 		value->value = to_step_unit(printed->value, unit.seconds);
@@ -314,6 +319,18 @@ static bool is_telling(const struct generic_line *out, const struct generic_valu
 	}
 }
 
+/* "ts": 1764540123.5 says when the line was written: by its size a time between 1990 and 2200, as that of an object that is sent. */
+static bool is_time_of_line(struct span name, double value)
+{
+	static const double units[] = {1, 1e3, 1e6, 1e9}; /* in a second */
+	char words[METRIC_WORDS_MAX_BYTES];
+	bool may_be = false;
+
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		may_be |= value >= FIRST_S * units[i] && value < LAST_S * units[i];
+	return may_be && metric_words_have(metric_words(name, words), TIME_WORDS);
+}
+
 bool generic_add(struct generic_line *out, const struct generic_value *printed, enum split split, struct unit unit)
 {
 	struct generic_value *value = &out->values[out->count];
@@ -336,7 +353,8 @@ bool generic_add(struct generic_line *out, const struct generic_value *printed, 
 		return false;
 	}
 	bool has_star = span_equal(generic_definitions[value->series].name, SPAN("*"));
-	if (has_star && guess_points_needed(value->name, true) == GUESS_NEVER)
+	if (has_star && (guess_points_needed(value->name, true) == GUESS_NEVER ||
+				is_time_of_line(printed->name, printed->value)))
 		return false;
 	bool tells = is_telling(out, value);
 	if (value->is_bare && !tells)

@@ -86,11 +86,20 @@ static size_t skip_other(const struct scan *scan, size_t at)
 	return at;
 }
 
-/* "ms" "it/s" "GiB" "%" "/s" right behind the number; where it ends. */
+/* Behind the sign of "µs", which is no ASCII; `at` when there is none. */
+static size_t skip_micro(const struct scan *scan, size_t at)
+{
+	size_t micro = class_at(scan, at) & HIGH ? number_micro_length(span_of(scan->text + at, scan->len - at)) : 0;
+
+	return micro && char_at(scan, at + micro) == 's' ? at + micro : at;
+}
+
+/* "ms" "µs" "it/s" "GiB" "%" "/s" right behind the number; where it ends. */
 static size_t skip_unit(const struct scan *scan, size_t at)
 {
 	if (char_at(scan, at) == '%')
 		return at + 1;
+	at = skip_micro(scan, at);
 	for (;;) {
 		bool is_part = class_at(scan, at) & LETTER && scan->text[at] != '_';
 		bool is_per = char_at(scan, at) == '/' && class_at(scan, at + 1) & LETTER && scan->text[at + 1] != '_';
@@ -226,8 +235,12 @@ static bool is_path(const struct scan *scan)
 
 static void take_mark(struct scan *scan, struct token *token)
 {
-	size_t end = scan->at + 1;
+	size_t end = scan->at + 1, micro = skip_micro(scan, scan->at);
 
+	if (micro > scan->at) {
+		take(scan, token, TOKEN_WORD, skip_word(scan, micro));
+		return;
+	}
 	if (class_at(scan, scan->at) & HIGH)
 		end = skip_class(scan, end, HIGH);
 	else if (is_path(scan))

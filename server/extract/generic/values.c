@@ -2,6 +2,7 @@
 
 #include "extract/generic/guess.h"
 #include "extract/generic/words.h"
+#include "extract/line/number.h"
 
 enum { NAME_WORDS_MAX = 6, SEPARATORS_MAX = 2, UNIT_TEXT_BYTES = 24, BESIDE_TOKENS = 16 };
 
@@ -296,7 +297,7 @@ static struct unit find_unit(
 	struct unit unit = thousands > 0 ? (struct unit){UNIT_NONE, 0} : unit_of(text);
 
 	*last = number;
-	*value *= thousands > 0 ? thousands : 1;
+	*value = thousands > 0 ? number_scale(*value, thousands, 1) : *value;
 	if (unit.kind == UNIT_NONE && bracketed.len)
 		return span_equal(bracketed, SPAN("t")) ? (struct unit){UNIT_TIME, 1} : unit_of(bracketed);
 	if (unit.kind != UNIT_NONE || !token_is(tokens, number + 1, TOKEN_WORD) || tokens->items[number + 1].gap > 1)

@@ -418,7 +418,7 @@ static bool has_drivers_word(struct span text)
 bool kernel_line_may_be_witness(struct span text)
 {
 	static const struct span words[] = {SPAN("ncorrectable"), SPAN("NCORRECTABLE"), SPAN("NRT_EXEC_HW_ERR_"),
-		SPAN("NEURON_HW_ERR="), SPAN("device handle for ")};
+		SPAN("NEURON_HW_ERR="), SPAN("device handle for "), SPAN("GPU is lost")};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (span_find(text, words[i]) >= 0)

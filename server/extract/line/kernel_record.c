@@ -4,6 +4,7 @@
 #include "extract/line/cursor.h"
 #include "extract/line/kernel_line.h"
 #include "extract/line/machine_name.h"
+#include "extract/line/said_tag.h"
 #include "extract/line/unwrap.h"
 
 /* ---- {"host":"gpu07","message":"NVRM: …"} ---- */
@@ -474,13 +475,20 @@ bool kernel_record_names_machine(struct span key, struct span value, bool *is_ot
 	return false;
 }
 
+static bool is_tagged(struct span text, struct span said)
+{
+	ptrdiff_t at = said.len ? span_find(text, said) : -1;
+
+	return at >= 0 && said_tag_is_before(text, span_of(text.ptr + at, said.len));
+}
+
 bool kernel_line_is_sure(struct span text, struct span said)
 {
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	struct span host;
 
 	if (kernel_line_find(text, kernel_line_has_header, &host))
-		return !span_equal(host, MACHINE_OF_NOBODY);
+		return !span_equal(host, MACHINE_OF_NOBODY) && !is_tagged(text, said);
 	if (char_at(text, 0) != '{')
 		return false;
 	struct quoted quoted = find_record(text, said, false, NULL, &plain);

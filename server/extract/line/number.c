@@ -4,6 +4,11 @@
 
 enum { GROUPED_MAX_BYTES = 64 };
 
+#define MICRO "\xc2\xb5" /* the sign, and the Greek letter that looks like it */
+#define MU "\xce\xbc"
+#define WHOLE_MAX 0x1p53 /* doubles hold every integer below it */
+#define POWER_MAX 1e22 /* and every power of ten up to it */
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -83,7 +88,7 @@ static bool parse_thousands(struct span text, double *value)
 
 	if (factor == 0 || !number_parse(span_of(text.ptr, text.len - 1), value))
 		return false;
-	*value *= factor;
+	*value = number_scale(*value, factor, 1);
 	return true;
 }
 
@@ -115,7 +120,7 @@ double unit_seconds(struct span unit)
 		double seconds;
 	} units[] = {{SPAN("s"), 1}, {SPAN("ms"), 1e-3}, {SPAN("us"), 1e-6}, {SPAN("ns"), 1e-9}, {SPAN("sec"), 1},
 		{SPAN("secs"), 1}, {SPAN("seconds"), 1}, {SPAN("m"), 60}, {SPAN("min"), 60}, {SPAN("h"), 3600},
-		{SPAN("d"), 86400}};
+		{SPAN("d"), 86400}, {SPAN(MICRO "s"), 1e-6}, {SPAN(MU "s"), 1e-6}};
 
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
 		if (span_equal(unit, units[i].name))
@@ -123,13 +128,38 @@ double unit_seconds(struct span unit)
 	return 0;
 }
 
+size_t number_micro_length(struct span text)
+{
+	return span_starts_with(text, SPAN(MICRO)) || span_starts_with(text, SPAN(MU)) ? sizeof MICRO - 1 : 0;
+}
+
+double number_scale(double value, double by, double over)
+{
+	static const double places[] = {1e3, 1e6, 1e9, 1e12, 1e15};
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		double whole = round(value * places[i]);
+		if (fabs(whole) * by >= WHOLE_MAX || over * places[i] > POWER_MAX)
+			break;
+		if (whole / places[i] == value)
+			return whole * by / (places[i] * over);
+	}
+	return value * by / over;
+}
+
+double number_convert(double value, double from_s, double to_s)
+{
+	return from_s == to_s ? value
+			      : number_scale(value, fmax(round(from_s / to_s), 1), fmax(round(to_s / from_s), 1));
+}
+
 double number_in_unit(double value, struct span unit, double unit_s)
 {
 	double seconds = unit_s > 0 ? unit_seconds(unit) : 0, thousands = thousands_of(unit);
 
 	if (seconds > 0)
-		return seconds == unit_s ? value : value * seconds / unit_s;
-	return thousands > 0 ? value * thousands : value;
+		return number_convert(value, seconds, unit_s);
+	return thousands > 0 ? number_scale(value, thousands, 1) : value;
 }
 
 static bool is_unit_letter(char c)
@@ -137,21 +167,29 @@ static bool is_unit_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* "1h02m", "8m 56s", "47.5ms": a number and a unit, again and again. */
-static bool parse_units(struct span text, double *seconds)
+static size_t unit_length(struct span text)
 {
-	*seconds = 0;
+	size_t len = number_micro_length(text);
+
+	while (len < text.len && is_unit_letter(text.ptr[len]))
+		len++;
+	return len;
+}
+
+/* "1h02m", "8m 56s", "47.5ms": a number and a unit, again and again. In units of unit_s seconds. */
+static bool parse_units(struct span text, double unit_s, double *out)
+{
+	*out = 0;
 	while (text.len) {
-		size_t digits = 0, letters = 0;
+		size_t digits = 0;
 		double value;
 		while (digits < text.len && (is_digit(text.ptr[digits]) || text.ptr[digits] == '.'))
 			digits++;
-		while (digits + letters < text.len && is_unit_letter(text.ptr[digits + letters]))
-			letters++;
+		size_t letters = unit_length(span_skip(text, digits));
 		double unit = unit_seconds(span_of(text.ptr + digits, letters));
 		if (digits == 0 || unit == 0 || !span_parse_double(span_of(text.ptr, digits), &value))
 			return false;
-		*seconds += value * unit;
+		*out += number_convert(value, unit, unit_s);
 		text = span_trim(span_skip(text, digits + letters));
 	}
 	return true;
@@ -174,23 +212,45 @@ static bool parse_clock(struct span text, double *seconds)
 	return parts >= 2;
 }
 
-bool number_parse_value(struct span text, double unit_s, double *value)
+static struct span unquoted(struct span text)
+{
+	text = span_trim(text);
+	if (text.len >= 2 && (text.ptr[0] == '"' || text.ptr[0] == '\'') && text.ptr[text.len - 1] == text.ptr[0])
+		return span_trim(span_of(text.ptr + 1, text.len - 2));
+	return text;
+}
+
+static bool parse_duration(struct span text, double unit_s, double *value)
 {
 	double seconds;
 
+	if (parse_units(text, unit_s, value))
+		return true;
+	if (!parse_clock(text, &seconds))
+		return false;
+	*value = number_convert(seconds, 1, unit_s);
+	return true;
+}
+
+bool number_parse_value(struct span text, double unit_s, double *value)
+{
 	if (number_parse(text, value))
 		return true;
-	text = span_trim(text);
-	if (text.len >= 2 && (text.ptr[0] == '"' || text.ptr[0] == '\'') && text.ptr[text.len - 1] == text.ptr[0])
-		text = span_trim(span_of(text.ptr + 1, text.len - 2));
+	text = unquoted(text);
 	if (text.len < 2)
 		return text.len == 1 && number_parse(text, value);
 	if (text.ptr[text.len - 1] == '%')
 		return number_parse(span_of(text.ptr, text.len - 1), value);
-	if (parse_thousands(text, value))
-		return true;
-	if (!parse_units(text, &seconds) && !parse_clock(text, &seconds))
-		return number_parse(text, value);
-	*value = unit_s > 0 && unit_s != 1 ? seconds / unit_s : seconds;
-	return true;
+	return parse_thousands(text, value) || parse_duration(text, unit_s > 0 ? unit_s : 1, value) ||
+	       number_parse(text, value);
+}
+
+bool number_is_duration(struct span text)
+{
+	double value;
+
+	text = unquoted(text);
+	bool may_be = text.len > 1 && (!is_digit(text.ptr[text.len - 1]) || span_find_char(text, ':') >= 0);
+	return may_be && !number_parse(text, &value) && !parse_thousands(text, &value) &&
+	       parse_duration(text, 1, &value);
 }

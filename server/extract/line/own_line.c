@@ -4,6 +4,7 @@
 #include "extract/line/kernel_line.h"
 #include "extract/line/part.h"
 #include "extract/line/prefix.h"
+#include "extract/line/said_tag.h"
 #include "extract/line/unwrap.h"
 
 enum { HEAD_BYTES = 256 };
@@ -202,7 +203,7 @@ bool own_line_is_drivers(struct span text, struct span said)
 
 	if (kernel_line_has_header(line, &host))
 		return true;
-	if (is_sentence(line, said))
+	if (is_sentence(line, said) || said_tag_is_before(line, said))
 		return false;
 	return is_behind_prefix(line, said) || is_glued(line, said) || is_value(line, said) || is_dmesgs(line, said);
 }
@@ -259,6 +260,8 @@ bool own_line_is_checks(struct span text, struct span said)
 	struct span line = cut_line(text, said);
 	struct own_starts starts;
 
+	if (said_tag_is_before(line, said))
+		return false;
 	read_starts(line, &starts);
 	for (size_t i = 0; i < starts.count; i++)
 		if (is_letter(said.ptr[0]) ? starts.at[i].ptr == said.ptr && is_answer(line, said)
@@ -513,6 +516,8 @@ bool own_line_is_programs(struct span text, struct span said)
 	struct span line = cut_line(text, said), value;
 	struct own_starts starts;
 
+	if (said_tag_is_before(line, said))
+		return false;
 	read_starts(line, &starts);
 	for (size_t i = 0; i < starts.count; i++)
 		if (leads_to(starts.at[i], said) || is_repr(line, starts.at[i], said))

@@ -5,6 +5,7 @@
 #include "extract/line/kernel_record.h"
 #include "extract/line/own_line.h"
 #include "extract/line/prefix.h"
+#include "extract/line/said_tag.h"
 #include "extract/line/saved_line.h"
 #include "extract/line/unwrap.h"
 
@@ -179,7 +180,8 @@ static bool names_talker(struct span name)
 	static const struct span names[] = {SPAN("inst"), SPAN("user"), SPAN("human"), SPAN("assistant"), SPAN("bot"),
 		SPAN("chat"), SPAN("doc"), SPAN("document"), SPAN("ticket"), SPAN("case"), SPAN("sample"),
 		SPAN("example"), SPAN("chunk"), SPAN("passage"), SPAN("snippet"), SPAN("article"), SPAN("question"),
-		SPAN("answer"), SPAN("query"), SPAN("prompt"), SPAN("turn"), SPAN("q")};
+		SPAN("answer"), SPAN("query"), SPAN("prompt"), SPAN("turn"), SPAN("q"), SPAN("response"),
+		SPAN("completion"), SPAN("rollout"), SPAN("trajectory"), SPAN("observation")};
 
 	while (name.len && (is_digit(name.ptr[name.len - 1]) || memchr("-_", name.ptr[name.len - 1], 2)))
 		name.len--;
@@ -245,7 +247,9 @@ static enum voice judge(enum speaker speaker, struct span text, struct span said
 		return VOICE_QUOTE;
 	if (rule->is_own && rule->is_own(text, said))
 		return VOICE_OWN;
-	return is_row(text) || is_in_quotes(text, said) ? VOICE_QUOTE : rule->otherwise;
+	return is_row(text) || is_in_quotes(text, said) || (rule->is_own && said_tag_is_before(text, said))
+		       ? VOICE_QUOTE
+		       : rule->otherwise;
 }
 
 enum voice voice_of(enum speaker speaker, struct span text, struct span said)

@@ -132,7 +132,7 @@ static enum status store_made(struct flush *flush, struct error *err)
 	TRY(buf_status(&flush->unit->state, err));
 	said_list_pack(state->said, &flush->incidents);
 	TRY(buf_status(&flush->incidents, err));
-	TRY(seal_make_chunks(flush->seal, err));
+	TRY(seal_make_chunks(flush->seal, 0, 1, err));
 	TRY(writer_execute(flush->backfill->pipeline, write_flush, flush, err));
 	seal_drop_points(flush->unit);
 	flush->shadow->flushed_bytes = flush->shadow->bytes;
@@ -148,8 +148,11 @@ static enum status flush_shadow(struct backfill *backfill, struct shadow *shadow
 
 	if (!arena || !seal)
 		return error_no_memory(err);
-	*seal = (struct seal){
-		.pipeline = backfill->pipeline, .reader = backfill->reader, .zstd = backfill->zstd, .arena = arena};
+	*seal = (struct seal){.pipeline = backfill->pipeline,
+		.reader = backfill->reader,
+		.zstd = backfill->zstd,
+		.arena = arena,
+		.group_arena = arena};
 	flush.unit = &seal->units[0];
 	*flush.unit = (struct unit){.stream = shadow->state, .is_whole = true, .state = BUF_INIT(SIZE_MAX / 2)};
 	seal->count = 1;

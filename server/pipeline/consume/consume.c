@@ -213,7 +213,7 @@ static enum status let_go_before(struct pipeline *pipeline, struct stream_state 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct extracted *one = &found->items[i];
 		struct series_state *series = NULL;
-		TRY(consume_series_of(pipeline, stream, definitions, one->series, &series, err));
+		TRY(consume_series_of(pipeline, stream, definitions, one, &series, err));
 		if (!series || !series->held.count ||
 			(one->lacks_step && (held_may(pipeline, stream, series) ||
 						    held_is_alone(stream, one->point.ts_ms, arrival_ms))))
@@ -257,7 +257,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 		const struct extracted *one = &found->items[i];
 		bool is_taken = false;
 		series = NULL;
-		TRY(consume_series_of(pipeline, stream, definitions, one->series, &series, err));
+		TRY(consume_series_of(pipeline, stream, definitions, one, &series, err));
 		if (!series)
 			continue;
 		consume_convert(stream, &found->items[i]);

@@ -34,11 +34,11 @@ bool consume_close_hole(struct stream_state *stream);
 enum status consume_find_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct metric_definition *definition, struct series_state **out, struct error *err) MUST_CHECK;
 /*
- * The series of an extractor's number: several numbers may feed one metric, and a new generation goes on with the old
+ * The series of an extractor's number, by a point of it: several numbers may feed one metric, and a new generation goes on with the old
  * series. *out stays NULL where the stream has as many as it may: that metric is left out, the others go on.
  */
 enum status consume_series_of(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, uint32_t number, struct series_state **out,
+	const struct definitions *definitions, const struct extracted *one, struct series_state **out,
 	struct error *err) MUST_CHECK;
 /* The value, in the unit of the series that consume_series_of found; once. */
 void consume_convert(const struct stream_state *stream, struct extracted *one);

@@ -82,19 +82,43 @@ static bool grow_numbers(struct stream_state *stream, uint32_t number)
 	return true;
 }
 
-/* A trainer's own line may have "step_time=350ms" where its progress bar has "1.82s/it": one metric, in the unit of its first point. */
+/*
+ * A trainer's own line may have "step_time=350ms" where its progress bar has "1.82s/it": one metric, in the unit of its first point. A text
+ * that says its unit may say another one on each line.
+ */
 void consume_convert(const struct stream_state *stream, struct extracted *one)
 {
-	one->point.value = time_unit_convert(one->point.value, stream->by_number[one->series].factor);
+	const struct numbered_series *numbered = &stream->by_number[one->series];
+	int factor = one->unit.len ? time_unit_factor(one->unit, span_from(numbered->series->unit)) : numbered->factor;
+
+	one->point.value = time_unit_convert(one->point.value, factor);
+}
+
+/* A NaN may come first, beside which no unit is said. */
+static enum status adopt_unit(struct series_state *series, struct span unit, struct error *err)
+{
+	const struct summary *summary = &series->summary;
+
+	if (!unit.len || series->unit[0] || summary->count > summary->nan_count + summary->inf_count)
+		return OK;
+	char *copy = mem_copy_bytes(unit.ptr, unit.len);
+	if (!copy)
+		return error_no_memory(err);
+	mem_free(series->unit);
+	series->unit = copy;
+	series->measure = measure_of(span_from(series->metric), series->role, unit, &series->factor);
+	return OK;
 }
 
 enum status consume_series_of(struct pipeline *pipeline, struct stream_state *stream,
-	const struct definitions *definitions, uint32_t number, struct series_state **out, struct error *err)
+	const struct definitions *definitions, const struct extracted *one, struct series_state **out,
+	struct error *err)
 {
 	AUTO_DONE(buf) metric = BUF_INIT(2 * METRIC_NAME_MAX_BYTES);
+	uint32_t number = one->series;
 
 	if (number < stream->number_count && (*out = stream->by_number[number].series))
-		return OK;
+		return adopt_unit(*out, one->unit, err);
 	struct extracted_series of = extractor_series(stream->extractor, number);
 	struct metric_definition definition = definition_set_get(definitions->set, of.preset, of.definition);
 	extractor_series_name(stream->extractor, definitions->set, number, &metric);
@@ -103,6 +127,7 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 		return error_no_memory(err);
 	definition.name = buf_span(&metric);
 	definition.role = role_of(&definition, &of);
+	definition.unit = one->unit.len ? one->unit : definition.unit;
 	TRY(consume_find_series(pipeline, stream, &definition, out, err));
 	if (!*out) {
 		atomic_fetch_add(&pipeline->figures.refused_points, 1);
@@ -110,7 +135,7 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 	}
 	stream->by_number[number] =
 		(struct numbered_series){*out, time_unit_factor(definition.unit, span_from((*out)->unit))};
-	return OK;
+	return adopt_unit(*out, one->unit, err);
 }
 
 void consume_count_on(struct stream_state *stream, const struct definitions *definitions,

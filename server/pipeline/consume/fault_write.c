@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text/host_list.h"
+#include "extract/line/kernel_event.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
 #include "extract/line/prefix.h"
@@ -322,10 +323,36 @@ static enum status tell_others(const struct writing *w, struct error *err)
 	return OK;
 }
 
+/* What was told late is an event that another log has told of: a machine's check prints what its kernel said days ago. */
+static enum status is_told_before(const struct writing *w, bool *out, struct error *err)
+{
+	enum { LOOKED_AT = 1000 };
+	const struct signature_hit_row *hit = &w->stretch->hit;
+	struct node_fault_row *rows;
+	size_t count = 0;
+
+	*out = false;
+	if (!w->stretch->is_historic)
+		return OK;
+	TRY(store_read_node_faults(store_tx_reader(w->tx), w->arena, w->stretch->host, hit->first_ms - FAULT_CHANNEL_MS,
+		LOOKED_AT, &rows, &count, err));
+	for (size_t i = 0; i < count && !*out; i++)
+		*out = (rows[i].job_id != hit->job_id || rows[i].stream_id != hit->stream_id) &&
+		       rows[i].ts_ms <= hit->first_ms + FAULT_CHANNEL_MS &&
+		       span_equal(rows[i].signature, hit->signature) &&
+		       kernel_event_has_same_words(rows[i].text, hit->text);
+	return OK;
+}
+
 static enum status choose_of_node(const struct writing *w, uint32_t *id, struct error *err)
 {
+	bool is_known;
+
 	TRY(find_near(w, w->job->job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT, id, err));
 	if (*id)
+		return OK;
+	TRY(is_told_before(w, &is_known, err));
+	if (is_known)
 		return OK;
 	TRY(open_incident(w, w->job, true, id, err));
 	TRY(fold_symptoms(w, w->job, *id, err));

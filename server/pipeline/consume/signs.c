@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "extract/line/ansi.h"
+#include "extract/line/kernel_event.h"
 #include "extract/line/kernel_record.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
@@ -336,6 +337,50 @@ static enum naming name_host(
 	return NAMING_ELSEWHERE;
 }
 
+/* ---- what was ---- */
+
+/* Before the first step: what a shell prints then of a kernel's log is of the time before the job. */
+static enum status note_dump(struct stream_state *stream, struct span text, struct error *err)
+{
+	bool is_begun = kernel_event_is_dump_begun(text);
+
+	if (is_begun && !stream->signs && !(stream->signs = signs_new()))
+		return error_no_memory(err);
+	if (stream->signs)
+		stream->signs->is_in_dump = is_begun || (stream->signs->is_in_dump && kernel_event_uptime(text).len);
+	return OK;
+}
+
+/* A line of such a log; and when it is printed again, at a later start of the job. */
+static bool is_dumped(struct signs *signs, struct span text)
+{
+	struct span uptime = kernel_event_uptime(text);
+
+	if (!uptime.len)
+		return false;
+	uint64_t hash = span_hash(span_of(uptime.ptr, (size_t)(text.ptr + text.len - uptime.ptr)));
+	for (size_t i = 0; i < SIGN_DUMPED_MAX; i++)
+		if (signs->dumped[i] == hash)
+			return true;
+	if (!signs->is_in_dump)
+		return false;
+	memmove(&signs->dumped[0], &signs->dumped[1], (SIGN_DUMPED_MAX - 1) * sizeof *signs->dumped);
+	signs->dumped[SIGN_DUMPED_MAX - 1] = hash;
+	return true;
+}
+
+/* Who quotes a line of an old log has a time of its own; the fault's is the line's. Less than a day is a zone that is not shown. */
+static int64_t time_of_fault(struct span text, const struct signature_found *found, int64_t ts_ms)
+{
+	static const int64_t day_ms = 24LL * 3600 * 1000;
+	int64_t own_ms;
+
+	return found->signature->about == SIGNATURE_NODE && kernel_event_time(text, ts_ms, &own_ms) &&
+			       own_ms < ts_ms - day_ms
+		       ? own_ms
+		       : ts_ms;
+}
+
 static enum status take_line(struct pipeline *pipeline, struct stream_state *stream, const struct extract_line *line,
 	int64_t ts_ms, int64_t arrival_ms, struct regex_scratch *scratch, struct error *err)
 {
@@ -350,10 +395,13 @@ static enum status take_line(struct pipeline *pipeline, struct stream_state *str
 		return OK; /* another job's */
 	if (found.signature->about == SIGNATURE_CHECKPOINT)
 		return take_checkpoint(pipeline, stream, found.step, line, ts_ms, err);
+	if (!stream_is_system(span_from(stream->name)) && is_dumped(stream->signs, line->text))
+		return OK;
 	AUTO_DONE(buf) plain = BUF_INIT(KERNEL_PLAIN_BYTES);
 	enum naming naming = name_host(stream, line->text, &plain, &found);
 	TRY(buf_status(&plain, err));
-	return note_hit(pipeline, stream, &found, naming, line, ts_ms, arrival_ms, err);
+	return note_hit(
+		pipeline, stream, &found, naming, line, time_of_fault(line->text, &found, ts_ms), arrival_ms, err);
 }
 
 /* Colours stand within words: "NVRM: \x1b[1mXid" is what dmesg prints on a terminal. */
@@ -364,6 +412,8 @@ enum status signs_feed(struct pipeline *pipeline, struct stream_state *stream, c
 
 	if (!line->text.len || line->text.ptr[0] == '_' || line->text.ptr[0] == ' ')
 		TRY(note_record(stream, line->text, err));
+	if (!stream->extractor || !extractor_has_steps(stream->extractor))
+		TRY(note_dump(stream, line->text, err));
 	if (!line->text.len || !memchr(line->text.ptr, '\x1b', line->text.len))
 		return take_line(pipeline, stream, line, ts_ms, arrival_ms, scratch, err);
 	AUTO_DONE(buf) text = BUF_INIT(line->text.len);

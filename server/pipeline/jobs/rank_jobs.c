@@ -4,8 +4,8 @@
 #include "base/hash128.h"
 #include "base/map.h"
 #include "pipeline/jobs/ranking.h"
-#include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
@@ -13,6 +13,7 @@
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
 #include "store/job_facts.h"
+#include "store/pack/chunk.h"
 
 #include <stdlib.h>
 
@@ -40,23 +41,6 @@ static bool is_due(uint64_t ranked_mark, uint64_t mark, bool has_ended)
 	if (ranked_mark == mark)
 		return false;
 	return has_ended || now < ranked || now <= SMALL_POINTS || now >= ranked + ranked / 4;
-}
-
-struct walk {
-	struct ranking *ranking;
-	struct span metric;
-};
-
-static enum status add_point(void *context, const struct stream_view *stream, const struct series_view *series,
-	const struct point *point, int64_t x, struct error *err)
-{
-	struct walk *walk = context;
-
-	(void)stream;
-	(void)x;
-	/* A name without labels is asked for, and found, with them, too. */
-	return span_equal(series->metric, walk->metric) ? ranking_add(walk->ranking, point->step, point->value, err)
-							: OK;
 }
 
 static int higher_of(const struct job_view *view, struct span metric)
@@ -135,28 +119,161 @@ static enum status view_metric(const struct members *members, struct arena *aren
 	return OK;
 }
 
-static enum status rank_metric(struct pipeline *pipeline, struct store_reader *reader, struct job_state *job,
-	const struct members *members, const struct summary_row *row, struct ranking_row *out, struct error *err)
+/* ---- one metric ---- */
+
+struct rank {
+	struct job_state *job;
+	struct job_view view;
+	struct chart_query query; /* all points that are not superseded */
+	struct points_walk walk;
+	struct point *points; /* room for a chunk */
+	struct ranking *ranking;
+	struct series_best best; /* of the series at work */
+};
+
+static uint64_t mark_of_starts(const struct stream_view *stream)
+{
+	struct hash128 hash = {0};
+
+	hash128_add(&hash, span_of((const char *)stream->attempt_starts,
+				   stream->attempt_start_count * sizeof *stream->attempt_starts));
+	return hash.low;
+}
+
+/* From what is kept of a series, or into its place. */
+static void copy_best(
+	struct rank *rank, const struct stream_view *view, const struct series_view *series, bool is_into_its_place)
+{
+	struct stream_state *stream = job_find_stream_id(rank->job, view->stream_id);
+
+	if (!stream)
+		return;
+	pthread_mutex_lock(&stream->mutex);
+	struct series_state *now = stream_find_series(stream, series->metric);
+	bool is_same = now && now->series_id == series->series_id;
+	if (is_same && is_into_its_place)
+		now->best = rank->best;
+	else if (is_same)
+		rank->best = now->best;
+	pthread_mutex_unlock(&stream->mutex);
+}
+
+static enum status see_sealed(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err)
+{
+	struct series_best *best = &((struct rank *)context)->best;
+
+	(void)stream;
+	(void)series;
+	(void)x;
+	(void)err;
+	if (ranking_is_better(best->is_higher_better, point->value, best->value)) {
+		best->value = point->value;
+		best->step = point->step;
+	}
+	return OK;
+}
+
+static enum status see_end(void *context, const struct stream_view *stream, const struct series_view *series,
+	const struct point *point, int64_t x, struct error *err)
+{
+	(void)stream;
+	(void)series;
+	(void)x;
+	return ranking_add_end(((struct rank *)context)->ranking, point->step, point->value, err);
+}
+
+static enum status make_room(struct rank *rank, struct arena *arena, struct error *err)
+{
+	if (rank->points)
+		return OK;
+	rank->points = arena_alloc(arena, CHUNK_MAX_POINTS * sizeof *rank->points);
+	rank->walk.zstd = zstd_new();
+	return rank->points && rank->walk.zstd ? OK : error_no_memory(err);
+}
+
+/* What is sealed is read once, and again when other attempts supersede other points: all of it each time, it would be read five times. */
+static enum status see_series(struct rank *rank, const struct stream_view *stream, const struct series_view *series,
+	struct arena *arena, struct error *err)
+{
+	struct series_best none = {
+		.starts = mark_of_starts(stream), .is_higher_better = rank->ranking->is_higher_better, .value = NAN};
+	struct series_view sealed = *series;
+
+	rank->best = none;
+	copy_best(rank, stream, series, false);
+	if (!rank->best.points || rank->best.points > series->sealed_points || rank->best.starts != none.starts ||
+		rank->best.is_higher_better != none.is_higher_better)
+		rank->best = none;
+	if (rank->best.points < series->sealed_points) {
+		TRY(make_room(rank, arena, err));
+		rank->walk.take = see_sealed;
+		sealed.tail_count = 0;
+		TRY(points_walk_series(&rank->walk, stream, &sealed, rank->best.points, rank->points, err));
+		rank->best.points = series->sealed_points;
+		copy_best(rank, stream, series, true);
+	}
+	ranking_add_best(rank->ranking, rank->best.step, rank->best.value);
+	for (size_t i = 0; i < series->tail_count; i++)
+		if (!point_is_superseded(&series->tail[i], stream->attempt_starts, stream->attempt_start_count))
+			ranking_add_best(rank->ranking, series->tail[i].step, series->tail[i].value);
+	return OK;
+}
+
+/* Of the points from this step on. */
+static enum status see_ends(struct rank *rank, int64_t from, struct arena *arena, struct error *err)
+{
+	rank->query.from = from;
+	rank->walk.take = see_end;
+	rank->walk.skips = from > INT64_MIN;
+	for (size_t i = 0; i < rank->view.stream_count; i++) {
+		const struct series_view *series = &rank->view.streams[i].series[0];
+		if (series->max_step < from && !series->tail_count)
+			continue;
+		if (series->sealed_points)
+			TRY(make_room(rank, arena, err));
+		TRY(points_walk_series(&rank->walk, &rank->view.streams[i], series, 0, rank->points, err));
+	}
+	return OK;
+}
+
+static enum status see_metric(struct rank *rank, struct arena *arena, struct error *err)
+{
+	for (size_t i = 0; i < rank->view.stream_count; i++)
+		TRY(see_series(rank, &rank->view.streams[i], &rank->view.streams[i].series[0], arena, err));
+	TRY(see_ends(rank, rank->ranking->window_step, arena, err));
+	if (ranking_has_end(rank->ranking))
+		return OK;
+	ranking_forget_end(rank->ranking);
+	return see_ends(rank, INT64_MIN, arena, err);
+}
+
+static enum status rank_metric(struct store_reader *reader, struct job_state *job, const struct members *members,
+	const struct summary_row *row, struct ranking_row *out, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	struct chart_query query = {.metric = row->metric,
+	struct rank rank = {.job = job};
+	struct job_view *view = &rank.view;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(view_metric(members, arena, job, row->metric, view, err));
+	bool is_higher = ranking_is_higher_better(higher_of(view, row->metric), row->role, row->metric);
+	AUTO_DONE(ranking)
+	ranking = ranking_begin(is_higher, row->summary.first_step, row->summary.last_step);
+	rank.ranking = &ranking;
+	rank.query = (struct chart_query){.metric = row->metric,
 		.stream = SPAN(""),
 		.from = INT64_MIN,
 		.to = INT64_MAX,
 		.attempts = ATTEMPTS_LIVE};
-	struct job_view view;
-
-	if (!arena)
-		return error_no_memory(err);
-	TRY(view_metric(members, arena, job, row->metric, &view, err));
-	bool is_higher = ranking_is_higher_better(higher_of(&view, row->metric), row->role, row->metric);
-	AUTO_DONE(ranking)
-	ranking = ranking_begin(is_higher, row->summary.first_step, row->summary.last_step);
-	struct walk walk = {&ranking, row->metric};
-	TRY(chart_each_point(pipeline, reader, arena, &view, &query, add_point, &walk, err));
+	rank.walk = (struct points_walk){.reader = reader, .view = view, .query = &rank.query, .context = &rank};
+	enum status status = see_metric(&rank, arena, err);
+	zstd_free(rank.walk.zstd);
+	TRY(status);
 	*out = (struct ranking_row){.metric = row->metric,
 		.mark = mark_of(&row->summary), /* what is_due compares: a point that came since makes it due again */
-		.best = ranking.has_best ? ranking.best.value : NAN,
+		.best = ranking.best.value,
 		.best_step = ranking.best.step,
 		.final = ranking_final(&ranking)};
 	return OK;
@@ -221,7 +338,7 @@ static enum status rank_metrics(struct pipeline *pipeline, struct store_reader *
 		}
 		if (!members.first)
 			TRY(find_members(pipeline, reader, arena, span_from(job->name), &members, err));
-		TRY(rank_metric(pipeline, reader, job, &members, &rows[i], &made[out->count], err));
+		TRY(rank_metric(reader, job, &members, &rows[i], &made[out->count], err));
 		out->count++;
 	}
 	return OK;

@@ -29,6 +29,7 @@ struct ranking ranking_begin(bool is_higher_better, int64_t first_step, int64_t 
 
 	return (struct ranking){.is_higher_better = is_higher_better,
 		.window_step = (int64_t)((uint64_t)last_step - width / 100),
+		.best = {0, NAN},
 		.stride = 1};
 }
 
@@ -75,19 +76,35 @@ static enum status add_to_window(struct ranking *ranking, struct ranked_point po
 	return OK;
 }
 
-enum status ranking_add(struct ranking *ranking, int64_t step, double value, struct error *err)
+bool ranking_is_better(bool is_higher_better, double value, double than)
+{
+	return isfinite(value) && (isnan(than) || (is_higher_better ? value > than : value < than));
+}
+
+void ranking_add_best(struct ranking *ranking, int64_t step, double value)
+{
+	if (ranking_is_better(ranking->is_higher_better, value, ranking->best.value))
+		ranking->best = (struct ranked_point){step, value};
+}
+
+enum status ranking_add_end(struct ranking *ranking, int64_t step, double value, struct error *err)
 {
 	struct ranked_point point = {step, value};
-	struct ranked_point *best = &ranking->best;
 
-	ranking->points++;
-	if (isfinite(value) &&
-		(!ranking->has_best || (ranking->is_higher_better ? value > best->value : value < best->value))) {
-		*best = point;
-		ranking->has_best = true;
-	}
 	add_last(ranking, point);
 	return step >= ranking->window_step ? add_to_window(ranking, point, err) : OK;
+}
+
+bool ranking_has_end(const struct ranking *ranking)
+{
+	return ranking->window_count >= RANKING_LAST;
+}
+
+void ranking_forget_end(struct ranking *ranking)
+{
+	ranking->last_first = ranking->last_count = ranking->window_count = 0;
+	ranking->skipped = 0;
+	ranking->stride = 1;
 }
 
 static int by_value(const void *a, const void *b)
@@ -99,7 +116,7 @@ static int by_value(const void *a, const void *b)
 
 double ranking_final(struct ranking *ranking)
 {
-	bool is_wide = ranking->window_count >= RANKING_LAST;
+	bool is_wide = ranking_has_end(ranking);
 	struct ranked_point *points = is_wide ? ranking->window : ranking->last + ranking->last_first;
 	size_t count = is_wide ? ranking->window_count : ranking->last_count, finite = 0;
 

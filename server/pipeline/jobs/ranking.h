@@ -19,9 +19,7 @@ struct ranked_point {
 struct ranking {
 	bool is_higher_better;
 	int64_t window_step; /* the last 1 % begins here */
-	uint64_t points;
-	bool has_best;
-	struct ranked_point best;
+	struct ranked_point best; /* NaN: there is none yet */
 	struct ranked_point last[RANKING_ROOM]; /* from last_first on, those of the largest steps, in their order */
 	size_t last_first, last_count;
 	struct ranked_point *window; /* of the last 1 %; every stride-th when there are very many */
@@ -35,6 +33,12 @@ bool ranking_is_higher_better(int higher, enum role role, struct span metric);
 struct ranking ranking_begin(bool is_higher_better, int64_t first_step, int64_t last_step);
 void ranking_done(struct ranking *ranking);
 AUTO_DONE_TYPE(ranking)
-enum status ranking_add(struct ranking *ranking, int64_t step, double value, struct error *err) MUST_CHECK;
+bool ranking_is_better(bool is_higher_better, double value, double than); /* than NaN: than nothing */
+/* Of each point; one that was there before changes nothing. */
+void ranking_add_best(struct ranking *ranking, int64_t step, double value);
+/* Of each point from window_step on; where these are too few (ranking_has_end), of each. */
+enum status ranking_add_end(struct ranking *ranking, int64_t step, double value, struct error *err) MUST_CHECK;
+bool ranking_has_end(const struct ranking *ranking);
+void ranking_forget_end(struct ranking *ranking); /* to begin anew with it */
 /* NaN when most of those at the end are not finite, or there is no point. Once, at the end. */
 double ranking_final(struct ranking *ranking);

@@ -21,6 +21,7 @@
 
 enum {
 	RUN_TEXT_BYTES = 16 << 20, /* of text taken in one run: bounds memory and the length of the transaction */
+	RUN_POINT_BYTES = 16 << 20, /* of points: a thousand streams have many beside little text */
 	STREAM_DUE_BYTES = BLOCK_MAX_BYTES,
 	STREAM_NEAR_BYTES =
 		STREAM_DUE_BYTES / 2, /* goes along with one that is due: their lines are in the same journal rows */
@@ -97,6 +98,11 @@ static enum status snapshot(struct seal *seal, struct stream_state *stream, stru
 	return unit->is_whole ? snapshot_rest(seal, unit, err) : OK;
 }
 
+static bool has_room(const struct seal *seal)
+{
+	return seal->count < UNITS_MAX && seal->text_bytes < RUN_TEXT_BYTES && seal->point_bytes < RUN_POINT_BYTES;
+}
+
 static enum status choose_job(struct seal *seal, struct job_state *job, bool *has_more, struct error *err)
 {
 	enum status status = OK;
@@ -105,7 +111,7 @@ static enum status choose_job(struct seal *seal, struct job_state *job, bool *ha
 	for (size_t i = 0; status == OK && (stream = job_stream_at(job, i)); i++) {
 		pthread_mutex_lock(&stream->mutex);
 		if (is_due(seal, stream)) {
-			if (seal->count == UNITS_MAX || seal->text_bytes >= RUN_TEXT_BYTES)
+			if (!has_room(seal))
 				*has_more = true;
 			else
 				status = snapshot(seal, stream, err);
@@ -142,9 +148,9 @@ static enum status choose(struct seal *seal, bool *has_more, struct error *err)
 		if (!atomic_load(&jobs[i]->is_deleted) && has_due_stream(seal, jobs[i]))
 			seal->due_bytes = STREAM_NEAR_BYTES;
 	for (size_t i = 0; i < count; i++) {
-		bool has_room = seal->count < UNITS_MAX && seal->text_bytes < RUN_TEXT_BYTES;
-		*has_more = *has_more || !has_room;
-		if (status == OK && has_room && !atomic_load(&jobs[i]->is_deleted))
+		bool may_take = has_room(seal);
+		*has_more = *has_more || !may_take;
+		if (status == OK && may_take && !atomic_load(&jobs[i]->is_deleted))
 			status = choose_job(seal, jobs[i], has_more, err);
 		job_unref(jobs[i]);
 	}
@@ -201,12 +207,19 @@ static enum status write_unit(
 	return write_stream_row(unit, tx, err);
 }
 
-static enum status write_seal(void *context, struct store_tx *tx, struct error *err)
-{
-	struct seal *seal = context;
+/* Units that are written together: of a thousand streams at once the chunks alone would be a hundred megabytes. */
+struct unit_group {
+	struct seal *seal;
+	size_t from, end;
+};
 
-	for (size_t i = 0; i < seal->count; i++)
-		TRY(write_unit(seal->pipeline, &seal->units[i], tx, seal->arena, err));
+static enum status write_group(void *context, struct store_tx *tx, struct error *err)
+{
+	const struct unit_group *group = context;
+	struct seal *seal = group->seal;
+
+	for (size_t i = group->from; i < group->end; i++)
+		TRY(write_unit(seal->pipeline, &seal->units[i], tx, seal->group_arena, err));
 	return OK;
 }
 
@@ -236,9 +249,12 @@ static void settle(struct pipeline *pipeline, struct unit *unit)
 	pthread_mutex_unlock(&unit->stream->mutex);
 }
 
-static enum status plan_pyramids(struct seal *seal, struct pyramid_plan *plan, bool is_asking, struct error *err)
+static enum status plan_pyramids(
+	const struct unit_group *group, struct pyramid_plan *plan, bool is_asking, struct error *err)
 {
-	for (size_t i = 0; i < seal->count; i++)
+	struct seal *seal = group->seal;
+
+	for (size_t i = group->from; i < group->end; i++)
 		for (size_t j = 0; j < seal->units[i].series_count; j++) {
 			const struct series_row *row = &seal->units[i].series[j].row;
 			enum status status = pyramid_plan_series(
@@ -250,43 +266,70 @@ static enum status plan_pyramids(struct seal *seal, struct pyramid_plan *plan, b
 }
 
 /* What the plan will read: which pyramids there are, their chunks, and the rows that these change; each of one round trip. */
-static enum status ask_pyramids(struct seal *seal, struct error *err)
+static enum status ask_pyramids(const struct unit_group *group, struct error *err)
 {
-	for (int round = 0; round < PYRAMID_ROUNDS && store_reader_ahead_begin(seal->reader, AHEAD_STOP); round++) {
+	struct store_reader *reader = group->seal->reader;
+
+	for (int round = 0; round < PYRAMID_ROUNDS && store_reader_ahead_begin(reader, AHEAD_STOP); round++) {
 		AUTO(arena) arena = arena_new();
 		struct pyramid_plan *plan = arena ? pyramid_plan_new(arena) : NULL;
 		if (!plan)
 			return error_no_memory(err);
 		pyramid_plan_ask(plan);
-		TRY(plan_pyramids(seal, plan, true, err));
-		TRY(store_reader_ahead_end(seal->reader, err));
+		TRY(plan_pyramids(group, plan, true, err));
+		TRY(store_reader_ahead_end(reader, err));
 	}
 	return OK;
 }
 
 /* In a transaction of their own: they read the chunks that are now there. */
-static enum status add_pyramids(struct seal *seal, struct error *err)
+static enum status add_pyramids(const struct unit_group *group, struct error *err)
 {
-	struct pyramid_plan *plan = pyramid_plan_new(seal->arena);
+	struct seal *seal = group->seal;
+	struct pyramid_plan *plan = pyramid_plan_new(seal->group_arena);
 
 	if (!plan)
 		return error_no_memory(err);
-	TRY(ask_pyramids(seal, err));
-	TRY(plan_pyramids(seal, plan, false, err));
+	TRY(ask_pyramids(group, err));
+	TRY(plan_pyramids(group, plan, false, err));
 	store_reader_ahead_drop(seal->reader);
 	return pyramid_plan_run(seal->pipeline, plan, err);
 }
 
+static void free_unit(struct unit *unit)
+{
+	buf_done(&unit->state);
+	seal_free_text(unit);
+}
+
+static enum status seal_group(struct unit_group *group, struct error *err)
+{
+	struct seal *seal = group->seal;
+	AUTO(arena) arena = seal->group_arena = arena_new();
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(seal_make_chunks(seal, group->from, group->end, err));
+	TRY(writer_execute(seal->pipeline, write_group, group, err));
+	for (size_t i = group->from; i < group->end; i++) {
+		settle(seal->pipeline, &seal->units[i]);
+		free_unit(&seal->units[i]);
+	}
+	return add_pyramids(group, err);
+}
+
 static enum status seal_units(struct seal *seal, struct error *err)
 {
+	struct unit_group group = {.seal = seal};
+
 	if (!seal->count)
 		return OK;
 	TRY(seal_make_blocks(seal, err));
-	TRY(seal_make_chunks(seal, err));
-	TRY(writer_execute(seal->pipeline, write_seal, seal, err));
-	for (size_t i = 0; i < seal->count; i++)
-		settle(seal->pipeline, &seal->units[i]);
-	return add_pyramids(seal, err);
+	for (; group.from < seal->count; group.from = group.end) {
+		group.end = seal_end_group(seal, group.from);
+		TRY(seal_group(&group, err));
+	}
+	return OK;
 }
 
 enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, uint64_t due_seq,
@@ -306,8 +349,7 @@ enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, str
 	store_reader_ahead_drop(reader);
 	seal_free_rows(seal);
 	for (size_t i = 0; i < seal->count; i++) {
-		buf_done(&seal->units[i].state);
-		seal_free_text(&seal->units[i]);
+		free_unit(&seal->units[i]);
 		job_unref(seal->units[i].stream->job);
 	}
 	return status;

@@ -59,12 +59,13 @@ struct seal {
 	struct pipeline *pipeline;
 	struct store_reader *reader;
 	struct zstd *zstd;
-	struct arena *arena; /* everything of this run */
+	struct arena *arena; /* everything of this run, but what a group is written by */
+	struct arena *group_arena; /* chunks and pyramids of the units that are written together */
 	struct unit units[UNITS_MAX];
 	size_t count;
 	struct journal_row *rows; /* collected lines lie in those that are kept */
 	size_t row_count;
-	size_t text_bytes;
+	size_t text_bytes, point_bytes;
 	size_t due_bytes; /* streams with so much text are due */
 	uint64_t due_seq; /* streams with lines of this commit or an older one are due; 0: only what is large */
 	bool is_journal_long; /* half of what it may hold: from there on nothing waits to be decided */
@@ -84,7 +85,9 @@ void seal_free_rows(struct seal *seal);
 
 /* ---- seal_chunks.c: points ---- */
 bool seal_copy_series(struct seal *seal, struct unit *unit); /* under the stream's lock */
-enum status seal_make_chunks(struct seal *seal, struct error *err) MUST_CHECK; /* of all units that are whole */
+size_t seal_end_group(const struct seal *seal, size_t from); /* so many units from this one on have few enough series */
+enum status seal_make_chunks(
+	struct seal *seal, size_t from, size_t end, struct error *err) MUST_CHECK; /* of those that are whole */
 enum status seal_write_chunks(const struct unit *unit, struct store_tx *tx, struct error *err) MUST_CHECK;
 void seal_drop_points(const struct unit *unit); /* after the commit, under the stream's lock */
 

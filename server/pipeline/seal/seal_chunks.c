@@ -5,7 +5,7 @@
 #include "store/points.h"
 #include "store/streams.h"
 
-enum { ASK_CHUNKS = 1024 };
+enum { SERIES_AT_ONCE = 1024 }; /* of each at most two chunks are in memory until they are committed */
 
 /* Under the stream's lock. */
 bool seal_copy_series(struct seal *seal, struct unit *unit)
@@ -19,6 +19,7 @@ bool seal_copy_series(struct seal *seal, struct unit *unit)
 		struct sealed_series *copy = &unit->series[i];
 		copy->first_ordinal = series->sealed_points;
 		copy->count = series->tail_count;
+		seal->point_bytes += copy->count * sizeof *copy->points;
 		copy->points = arena_alloc(seal->arena, copy->count * sizeof *copy->points);
 		struct span metric = arena_copy(seal->arena, span_from(series->metric));
 		struct span unit_name = arena_copy(seal->arena, span_from(series->unit));
@@ -62,7 +63,7 @@ static enum status add_chunk(struct seal *seal, struct unit *unit, const struct 
 		.series_id = series->row.series_id,
 		.first_ordinal = first_ordinal,
 		.point_count = count,
-		.data = arena_copy(seal->arena, buf_span(&packed))};
+		.data = arena_copy(seal->group_arena, buf_span(&packed))};
 	if (!row->data.ptr)
 		return error_no_memory(err);
 	range_of(row, points, count);
@@ -74,10 +75,13 @@ static enum status add_chunk(struct seal *seal, struct unit *unit, const struct 
 static enum status read_open_chunk(struct seal *seal, struct unit *unit, const struct sealed_series *series,
 	struct point *points, size_t *count, struct error *err)
 {
+	AUTO(arena) arena = arena_new();
 	struct chunk_row open;
 
 	*count = 0;
-	TRY(store_read_last_chunk(seal->reader, seal->arena, series->row.job_id, series->row.series_id, &open, err));
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_read_last_chunk(seal->reader, arena, series->row.job_id, series->row.series_id, &open, err));
 	if (!open.point_count || open.point_count >= CHUNK_MAX_POINTS ||
 		open.first_ordinal + open.point_count != series->first_ordinal)
 		return OK;
@@ -113,7 +117,7 @@ static enum status make_unit_chunks(struct seal *seal, struct unit *unit, struct
 
 	for (size_t i = 0; i < unit->series_count; i++)
 		most += unit->series[i].count / CHUNK_MAX_POINTS + 2;
-	unit->chunks = arena_alloc(seal->arena, most * sizeof *unit->chunks);
+	unit->chunks = arena_alloc(seal->group_arena, most * sizeof *unit->chunks);
 	if (!unit->chunks)
 		return error_no_memory(err);
 	for (size_t i = 0; i < unit->series_count; i++)
@@ -122,38 +126,41 @@ static enum status make_unit_chunks(struct seal *seal, struct unit *unit, struct
 	return OK;
 }
 
-/* The last chunks of the units from this one on, not too many at once, in one round trip. Where these units end. */
-static enum status ask_last_chunks(struct seal *seal, size_t from, size_t *end, struct error *err)
+size_t seal_end_group(const struct seal *seal, size_t from)
 {
-	size_t asked = 0;
+	size_t end = from;
 
-	store_reader_ahead_drop(seal->reader);
-	*end = seal->count;
+	for (size_t count = 0; end < seal->count && count < SERIES_AT_ONCE; end++)
+		for (size_t i = 0; seal->units[end].is_whole && i < seal->units[end].series_count; i++)
+			count += seal->units[end].series[i].count > 0;
+	return end;
+}
+
+/* The last chunks of a group's series, in one round trip. */
+static enum status ask_last_chunks(struct seal *seal, size_t from, size_t end, struct error *err)
+{
 	if (!store_reader_ahead_begin(seal->reader, AHEAD_STOP))
 		return OK;
-	for (*end = from; *end < seal->count && asked < ASK_CHUNKS; ++*end) {
-		const struct unit *unit = &seal->units[*end];
-		for (size_t i = 0; unit->is_whole && i < unit->series_count; i++) {
-			const struct series_row *row = &unit->series[i].row;
+	for (size_t i = from; i < end; i++) {
+		const struct unit *unit = &seal->units[i];
+		for (size_t j = 0; unit->is_whole && j < unit->series_count; j++) {
+			const struct series_row *row = &unit->series[j].row;
 			struct chunk_row open;
-			if (!unit->series[i].count)
-				continue;
-			(void)!store_read_last_chunk(
-				seal->reader, seal->arena, row->job_id, row->series_id, &open, NULL);
-			asked++;
+			if (unit->series[j].count)
+				(void)!store_read_last_chunk(
+					seal->reader, seal->group_arena, row->job_id, row->series_id, &open, NULL);
 		}
 	}
 	return store_reader_ahead_end(seal->reader, err);
 }
 
-enum status seal_make_chunks(struct seal *seal, struct error *err)
+enum status seal_make_chunks(struct seal *seal, size_t from, size_t end, struct error *err)
 {
-	for (size_t i = 0, end; i < seal->count; i = end) {
-		TRY(ask_last_chunks(seal, i, &end, err));
-		for (size_t j = i; j < end; j++)
-			if (seal->units[j].is_whole)
-				TRY(make_unit_chunks(seal, &seal->units[j], err));
-	}
+	store_reader_ahead_drop(seal->reader);
+	TRY(ask_last_chunks(seal, from, end, err));
+	for (size_t i = from; i < end; i++)
+		if (seal->units[i].is_whole)
+			TRY(make_unit_chunks(seal, &seal->units[i], err));
 	store_reader_ahead_drop(seal->reader);
 	return OK;
 }

@@ -207,48 +207,63 @@ static uint64_t values_of(const struct bucket *bucket)
 	return bucket->count + bucket->nan_count + bucket->inf_count + bucket->neg_inf_count;
 }
 
-static void open_bucket(struct bucket *bucket, const struct pyramid_bucket *from, uint32_t attempt, uint32_t stream)
+/* A value in its place. */
+struct spot {
+	int64_t x;
+	double value;
+	uint64_t line;
+};
+
+/* NULL: it came after the range was taken: the next look shows it. */
+static struct bucket *bucket_at(const struct folding *folding, int64_t x)
 {
-	*bucket = (struct bucket){.x = from->first_x,
-		.last_x = from->last_x,
-		.first = from->first,
-		.last = from->last,
+	uint64_t at = (uint64_t)(x >> folding->shift) - (uint64_t)folding->first_number;
+
+	return at < folding->size ? &folding->table[at] : NULL;
+}
+
+static void open_bucket(struct bucket *bucket, struct spot first, struct spot last, uint32_t stream, uint32_t attempt)
+{
+	*bucket = (struct bucket){.x = first.x,
+		.last_x = last.x,
+		.first = first.value,
+		.last = last.value,
 		.min = NAN,
 		.max = NAN,
-		.first_line = from->first_line,
+		.first_line = first.line,
 		.first_stream = stream,
 		.attempt = attempt,
 		.min_line = NO_LINE,
 		.max_line = NO_LINE};
 }
 
-static void merge_extremes(struct bucket *bucket, const struct pyramid_bucket *from, uint32_t stream)
+static void merge_extremes(struct bucket *bucket, struct spot low, struct spot high, uint32_t stream)
 {
-	if (!bucket->count || from->min < bucket->min || (from->min == bucket->min && from->min_x < bucket->min_x)) {
-		bucket->min = from->min;
-		bucket->min_x = from->min_x;
-		bucket->min_line = from->min_line;
+	if (!bucket->count || low.value < bucket->min || (low.value == bucket->min && low.x < bucket->min_x)) {
+		bucket->min = low.value;
+		bucket->min_x = low.x;
+		bucket->min_line = low.line;
 		bucket->min_stream = stream;
 	}
-	if (!bucket->count || from->max > bucket->max || (from->max == bucket->max && from->max_x < bucket->max_x)) {
-		bucket->max = from->max;
-		bucket->max_x = from->max_x;
-		bucket->max_line = from->max_line;
+	if (!bucket->count || high.value > bucket->max || (high.value == bucket->max && high.x < bucket->max_x)) {
+		bucket->max = high.value;
+		bucket->max_x = high.x;
+		bucket->max_line = high.line;
 		bucket->max_stream = stream;
 	}
 }
 
 /* first and last are of one stream, the lowest one in the bucket: mixing streams would draw a zig-zag. */
-static void merge_ends(struct bucket *bucket, const struct pyramid_bucket *from, uint32_t attempt)
+static void merge_ends(struct bucket *bucket, struct spot first, struct spot last, uint32_t attempt)
 {
-	if (from->last_x >= bucket->last_x) {
-		bucket->last_x = from->last_x;
-		bucket->last = from->last;
+	if (last.x >= bucket->last_x) {
+		bucket->last_x = last.x;
+		bucket->last = last.value;
 	}
-	if (from->first_x < bucket->x) {
-		bucket->x = from->first_x;
-		bucket->first = from->first;
-		bucket->first_line = from->first_line;
+	if (first.x < bucket->x) {
+		bucket->x = first.x;
+		bucket->first = first.value;
+		bucket->first_line = first.line;
 		bucket->attempt = attempt;
 	}
 }
@@ -265,21 +280,25 @@ static struct pyramid_bucket in_unit(const struct pyramid_bucket *from, int fact
 	return out;
 }
 
-static void fold_bucket(void *context, uint32_t attempt, const struct pyramid_bucket *said)
+static void fold_bucket(void *context, uint32_t attempt, const struct pyramid_bucket *from)
 {
 	struct folding *folding = context;
-	const struct pyramid_bucket converted = in_unit(said, folding->factor);
-	const struct pyramid_bucket *from = folding->factor ? &converted : said;
+	struct bucket *bucket = bucket_at(folding, from->first_x);
 	uint32_t stream = (uint32_t)(folding->stream - folding->view->streams);
-	uint64_t at = (uint64_t)(from->first_x >> folding->shift) - (uint64_t)folding->first_number;
+	struct pyramid_bucket converted;
 
-	if (at >= folding->size)
-		return; /* came after the range was taken: the next look shows it */
-	struct bucket *bucket = &folding->table[at];
+	if (!bucket)
+		return;
+	if (folding->factor) {
+		converted = in_unit(from, folding->factor);
+		from = &converted;
+	}
+	struct spot first = {from->first_x, from->first, from->first_line}, last = {from->last_x, from->last, NO_LINE};
 	if (!values_of(bucket))
-		open_bucket(bucket, from, attempt, stream);
+		open_bucket(bucket, first, last, stream, attempt);
 	if (from->count)
-		merge_extremes(bucket, from, stream);
+		merge_extremes(bucket, (struct spot){from->min_x, from->min, from->min_line},
+			(struct spot){from->max_x, from->max, from->max_line}, stream);
 	bucket->count += from->count;
 	bucket->sum += from->sum;
 	bucket->nan_count += from->nan_count;
@@ -287,16 +306,34 @@ static void fold_bucket(void *context, uint32_t attempt, const struct pyramid_bu
 	bucket->neg_inf_count += from->neg_inf_count;
 	folding->total += from->count + from->nan_count + from->inf_count + from->neg_inf_count;
 	if (bucket->first_stream == stream)
-		merge_ends(bucket, from, attempt);
+		merge_ends(bucket, first, last, attempt);
 }
 
+/* As a bucket of this point alone, in a tenth of the time. */
 static void fold_sealed_point(void *context, const struct point *point)
 {
-	const struct folding *folding = context;
-	struct pyramid_bucket one;
+	struct folding *folding = context;
+	struct spot spot = {
+		pyramid_x(folding->axis, point), time_unit_convert(point->value, folding->factor), point->line};
+	struct bucket *bucket = bucket_at(folding, spot.x);
+	uint32_t stream = (uint32_t)(folding->stream - folding->view->streams);
 
-	pyramid_bucket_open(&one, 0, pyramid_x(folding->axis, point), 0, point);
-	fold_bucket(context, point->attempt, &one);
+	if (!bucket)
+		return;
+	if (!values_of(bucket))
+		open_bucket(bucket, spot, spot, stream, point->attempt);
+	if (isfinite(point->value)) {
+		merge_extremes(bucket, spot, spot, stream);
+		bucket->sum += spot.value;
+		bucket->count++;
+	} else {
+		bucket->nan_count += isnan(point->value);
+		bucket->inf_count += point->value > 0;
+		bucket->neg_inf_count += point->value < 0;
+	}
+	folding->total++;
+	if (bucket->first_stream == stream)
+		merge_ends(bucket, spot, spot, point->attempt);
 }
 
 static enum status fold_point(void *context, const struct stream_view *stream, const struct series_view *series,

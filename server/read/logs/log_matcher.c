@@ -1,6 +1,7 @@
 #include "read/logs/log_matcher.h"
 
 #include "base/alloc.h"
+#include "read/logs/log_sieve.h"
 
 /*
  * A search of many lines at once cannot be stopped, so what it may cost is bounded beforehand, by the text and the steps:
@@ -11,6 +12,7 @@ enum { PIECE_BYTES = 1024, PIECE_STEPS = 64, QUICK_PATTERN_BYTES = 512 };
 
 struct log_matcher {
 	struct regex *regex; /* NULL: the literal */
+	struct log_sieve *sieve; /* of the expression; NULL: nothing is known of it */
 	bool is_quick; /* else only a line alone tells whether it matches */
 	char *literal;
 	size_t literal_len;
@@ -86,6 +88,8 @@ enum status log_matcher_new(
 	matcher->literal_len = text.len;
 	if (is_regex || ignore_case)
 		TRY(compile(matcher, text, is_regex, ignore_case, err));
+	if (is_regex)
+		TRY(log_sieve_new(&matcher->sieve, text, ignore_case, err));
 	*out = TAKE(matcher);
 	return OK;
 }
@@ -95,6 +99,7 @@ void log_matcher_free(struct log_matcher *matcher)
 	if (!matcher)
 		return;
 	regex_free(matcher->regex);
+	log_sieve_free(matcher->sieve);
 	mem_free(matcher->literal);
 	mem_free(matcher);
 }
@@ -130,10 +135,8 @@ static enum regex_result match_piece(
 	const struct log_matcher *matcher, struct regex_scratch *scratch, struct span piece, size_t *start, size_t *end)
 {
 	struct span groups[REGEX_MAX_GROUPS];
-
-	if (!matcher->regex)
-		return match(matcher, scratch, piece, 0, start, end);
 	enum regex_result result = regex_search_within(matcher->regex, scratch, piece, 0, groups, PIECE_STEPS);
+
 	if (result == REGEX_MATCH) {
 		*start = (size_t)(groups[0].ptr - piece.ptr);
 		*end = *start + groups[0].len;
@@ -141,111 +144,106 @@ static enum regex_result match_piece(
 	return result;
 }
 
-/* Whole lines, PIECE_BYTES of them at most; empty: the first line is longer. */
-static struct span first_piece(struct span text)
+/* Where the line begins that holds the place; one begins at `from`. */
+static size_t line_begin(struct span text, size_t from, size_t at)
 {
-	if (text.len <= PIECE_BYTES)
-		return text;
-	const char *end = memrchr(text.ptr, '\n', PIECE_BYTES);
-	return span_of(text.ptr, end ? (size_t)(end + 1 - text.ptr) : 0);
+	const char *newline = memrchr(text.ptr + from, '\n', at - from);
+
+	return newline ? (size_t)(newline + 1 - text.ptr) : from;
 }
 
-bool log_matcher_may_match(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text)
+static struct span line_at(struct span text, size_t begin)
 {
-	size_t start, end;
+	struct span rest = span_skip(text, begin);
+	ptrdiff_t len = span_find_char(rest, '\n');
 
-	if (!matcher->regex)
-		return match(matcher, scratch, text, 0, &start, &end) == REGEX_MATCH;
-	while (matcher->is_quick && text.len) {
-		struct span piece = first_piece(text);
-		if (!piece.len)
-			return true;
-		text = span_skip(text, piece.len);
-		piece.len -= piece.ptr[piece.len - 1] == '\n'; /* else an empty line would be behind it */
-		if (match_piece(matcher, scratch, piece, &start, &end) != REGEX_NO_MATCH)
-			return true;
+	return len < 0 ? rest : span_of(rest.ptr, (size_t)len);
+}
+
+/* Whole lines, PIECE_BYTES of them at most, or the first one; without the newline at their end. */
+static struct span piece_at(struct span text, size_t begin)
+{
+	struct span rest = span_skip(text, begin);
+	const char *end = rest.len > PIECE_BYTES ? memrchr(rest.ptr, '\n', PIECE_BYTES + 1) : NULL;
+
+	if (rest.len > PIECE_BYTES)
+		return end ? span_of(rest.ptr, (size_t)(end - rest.ptr)) : line_at(text, begin);
+	rest.len -= rest.len && rest.ptr[rest.len - 1] == '\n'; /* else an empty line would be behind it */
+	return rest;
+}
+
+/* Where the next line begins that may match, from one that begins at `from` on; text.len: none does. */
+static size_t pass_text(const struct log_matcher *matcher, struct span text, size_t from)
+{
+	while (matcher->sieve && from < text.len) {
+		size_t at = log_sieve_next(matcher->sieve, text, from);
+		size_t begin = at < text.len ? line_begin(text, from, at) : text.len;
+		if (begin == from)
+			return from;
+		from = begin;
 	}
-	return !matcher->is_quick;
+	return from;
 }
 
-static bool matches_line(
-	const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *line, uint64_t *limited)
+bool log_matcher_matches(
+	const struct log_matcher *matcher, struct regex_scratch *scratch, struct span line, uint64_t *limited)
 {
 	size_t start, end;
-	enum regex_result result = match(matcher, scratch, line->text, 0, &start, &end);
+	enum regex_result result = match(matcher, scratch, line, 0, &start, &end);
 
 	*limited += result == REGEX_LIMIT;
 	return result == REGEX_MATCH;
 }
 
-static size_t next_by_line(const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *lines,
-	size_t count, size_t from, uint64_t *limited)
+static size_t next_by_line(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text,
+	size_t from, uint64_t *limited)
 {
-	while (from < count && !matches_line(matcher, scratch, &lines[from], limited))
-		from++;
-	return from;
-}
-
-/* The last line that starts at or before the place; from low on, where hits are close to each other. */
-static size_t line_at(const struct line *lines, size_t low, size_t count, const char *place)
-{
-	size_t high = low + 1;
-
-	for (size_t step = 1; high < count && lines[high].text.ptr <= place; step *= 2) {
-		low = high;
-		high += step;
-	}
-	high = high < count ? high : count;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (lines[middle].text.ptr <= place)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* The lines from `from` on that one search looks through, at least one. */
-static size_t piece_end(const struct log_matcher *matcher, const struct line *lines, size_t count, size_t from)
-{
-	const char *begin = lines[from].text.ptr;
-	size_t end = from + 1;
-
-	if (!matcher->regex)
-		return count;
-	while (end < count && lines[end].text.ptr + lines[end].text.len - begin <= PIECE_BYTES)
-		end++;
-	return end;
-}
-
-size_t log_matcher_next(const struct log_matcher *matcher, struct regex_scratch *scratch, const struct line *lines,
-	size_t count, size_t from, uint64_t *limited)
-{
-	if (matcher->regex && !matcher->is_quick)
-		return next_by_line(matcher, scratch, lines, count, from, limited);
-	while (from < count) {
-		const char *begin = lines[from].text.ptr;
-		size_t last = piece_end(matcher, lines, count, from), start = 0, end = 0;
-		struct span text =
-			span_of(begin, (size_t)(lines[last - 1].text.ptr + lines[last - 1].text.len - begin));
-		enum regex_result result = matcher->regex && text.len > PIECE_BYTES
-						   ? REGEX_LIMIT
-						   : match_piece(matcher, scratch, text, &start, &end);
-		if (result == REGEX_LIMIT) { /* what is much for the whole may be little for a line */
-			size_t found = next_by_line(matcher, scratch, lines, last, from, limited);
-			if (found < last)
-				return found;
-		}
-		if (result != REGEX_MATCH) {
-			from = last;
-			continue;
-		}
-		from = line_at(lines, from, last, begin + start);
-		if (begin + end <= lines[from].text.ptr + lines[from].text.len ||
-			matches_line(matcher, scratch, &lines[from], limited))
+	while ((from = pass_text(matcher, text, from)) < text.len) {
+		struct span line = line_at(text, from);
+		if (log_matcher_matches(matcher, scratch, line, limited))
 			return from;
-		from++;
+		from += line.len + 1;
 	}
-	return count;
+	return text.len;
+}
+
+/* A match that goes beyond a line's end may hide one within it. */
+static size_t next_by_piece(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text,
+	size_t from, uint64_t *limited)
+{
+	size_t start, end;
+
+	while ((from = pass_text(matcher, text, from)) < text.len) {
+		struct span piece = piece_at(text, from);
+		enum regex_result result =
+			piece.len > PIECE_BYTES ? REGEX_LIMIT : match_piece(matcher, scratch, piece, &start, &end);
+		size_t behind = from + piece.len + 1, begin = behind;
+		if (result == REGEX_LIMIT) /* what is much for the whole may be little for a line */
+			begin = next_by_line(matcher, scratch, span_of(text.ptr, behind < text.len ? behind : text.len),
+				from, limited);
+		if (result == REGEX_MATCH) {
+			begin = line_begin(text, from, from + start);
+			struct span line = line_at(text, begin);
+			behind = begin + line.len + 1;
+			if (from + end > begin + line.len && !log_matcher_matches(matcher, scratch, line, limited))
+				begin = behind;
+		}
+		if (begin < behind)
+			return begin;
+		from = behind;
+	}
+	return text.len;
+}
+
+size_t log_matcher_next(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text, size_t from,
+	uint64_t *limited)
+{
+	size_t start, end;
+
+	if (matcher->regex)
+		return (matcher->is_quick ? next_by_piece : next_by_line)(matcher, scratch, text, from, limited);
+	if (match(matcher, scratch, text, from, &start, &end) != REGEX_MATCH ||
+		span_find_char(span_of(matcher->literal, matcher->literal_len), '\n') >= 0)
+		return text.len;
+	return line_begin(text, from, start);
 }

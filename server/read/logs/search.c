@@ -6,242 +6,15 @@
 #include "read/logs/search.h"
 
 #include "base/clock.h"
-#include "read/logs/search_pool.h"
-#include "read/logs/tail.h"
 #include "state/pipeline_state.h"
-#include "store/blocks.h"
 #include "store/jobs.h"
 #include "store/pack/log_filter.h"
 #include "store/streams.h"
 
-#include <stdlib.h>
-
 enum {
-	BATCH_FIRST = 2, /* blocks in flight: few at first, for quick first hits */
-	BATCH_MAX = 32,
-	SNAPSHOT_MS = 50,
 	STALE_TRIES = 20,
 	HISTOGRAM_FIRST_MS = 1000,
 };
-
-struct batch_item {
-	struct span data;
-	uint32_t stream_id;
-	uint64_t first_line, end;
-};
-
-struct walk {
-	struct searching *s;
-	int64_t job_id;
-	struct log_needles *needles; /* NULL: every block may match */
-	struct block_head *heads;
-	size_t count, at;
-	struct tail tail;
-	struct arena *arena; /* of the batch */
-	struct batch_item items[BATCH_MAX];
-	size_t item_count;
-};
-
-/* ---- order ---- */
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct block_head *left = a, *right = b;
-
-	return (left->last_ms < right->last_ms) - (left->last_ms > right->last_ms);
-}
-
-static int oldest_first(const void *a, const void *b)
-{
-	const struct block_head *left = a, *right = b;
-
-	return (left->first_ms > right->first_ms) - (left->first_ms < right->first_ms);
-}
-
-static uint64_t tail_start_of(const struct walk *walk, uint32_t stream_id)
-{
-	const struct tail_stream *found = tail_find(&walk->tail, stream_id);
-
-	return found ? found->start : UINT64_MAX;
-}
-
-/* ---- blocks ---- */
-
-static bool is_wanted(const struct walk *walk, const struct block_head *head)
-{
-	const struct log_search *search = walk->s->search;
-	uint64_t first_line;
-
-	if (!search_wants_stream(search, head->stream_id, &first_line) ||
-		head->first_line + head->line_count <= first_line)
-		return false;
-	if (head->last_ms < search->from_ms || head->first_ms > search->to_ms ||
-		head->first_line >= tail_start_of(walk, head->stream_id) ||
-		(search->has_end_line && head->first_line >= search->end_line) ||
-		head->first_line + head->line_count <= search->from_line)
-		return false;
-	if (search_wants_all(search) || !search->after)
-		return true;
-	return search->oldest_first ? head->last_ms >= search->after->ts_ms : head->first_ms <= search->after->ts_ms;
-}
-
-static int64_t bound_of(const struct walk *walk, const struct block_head *head)
-{
-	return walk->s->search->oldest_first ? head->first_ms : head->last_ms;
-}
-
-static bool is_enough(const struct walk *walk)
-{
-	struct searching *s = walk->s;
-
-	return !search_wants_all(s->search) && search_is_full_before(s, bound_of(walk, &walk->heads[walk->at]));
-}
-
-/* Its lines need not be told apart. */
-static bool is_counted_whole(const struct walk *walk, const struct block_head *head)
-{
-	const struct log_search *search = walk->s->search;
-	const struct log_counter *counter = search->counter;
-
-	return counter && counter->take_block && head->first_ms >= search->from_ms && head->last_ms <= search->to_ms &&
-	       head->first_line + head->line_count <= tail_start_of(walk, head->stream_id) &&
-	       counter->take_block(counter->context, head->stream_id, head->first_ms, head->last_ms, head->line_count);
-}
-
-static enum status add_item(struct walk *walk, const struct block_head *head, struct error *err)
-{
-	struct store_reader *reader = walk->s->reader;
-	struct block_row row;
-	struct span filter;
-
-	if (walk->needles) {
-		TRY(store_read_log_filter(
-			reader, walk->arena, walk->job_id, head->stream_id, head->first_line, &filter, err));
-		if (!log_filter_may_hold(filter, walk->needles))
-			return OK;
-	}
-	TRY(store_read_block(reader, walk->arena, walk->job_id, head->stream_id, head->first_line, &row, err));
-	if (row.line_count && row.first_line == head->first_line)
-		walk->items[walk->item_count++] = (struct batch_item){
-			row.data, row.stream_id, row.first_line, tail_start_of(walk, row.stream_id)};
-	return OK;
-}
-
-static enum status fill_batch(struct walk *walk, size_t most, struct error *err)
-{
-	int64_t until_ms = clock_mono_ms() + SNAPSHOT_MS;
-	enum status status = OK;
-
-	TRY(store_reader_begin(walk->s->reader, err));
-	for (; status == OK && walk->at < walk->count && walk->item_count < most; walk->at++) {
-		if (is_enough(walk) || clock_mono_ms() > until_ms)
-			break;
-		if (is_wanted(walk, &walk->heads[walk->at]) && !is_counted_whole(walk, &walk->heads[walk->at]))
-			status = add_item(walk, &walk->heads[walk->at], err);
-	}
-	store_reader_end(walk->s->reader);
-	return status;
-}
-
-/* Most blocks that are read hold no hit: only of the others the lines are told apart. */
-static enum status scan(struct walk *walk, struct search_hand *hand, const struct batch_item *item, struct error *err)
-{
-	TRY(block_decompress(item->data, hand->zstd, &hand->plain, err));
-	struct block_cursor cursor = block_lines(buf_span(&hand->plain));
-	if (!log_matcher_may_match(walk->s->matcher, hand->scratch, block_text(buf_span(&hand->plain))))
-		return OK;
-	AUTO_MEM struct line *lines = mem_alloc((cursor.count + 1) * sizeof *lines);
-	if (!lines)
-		return error_no_memory(err);
-	if (!block_read_lines(&cursor, lines))
-		return error_set(
-			err, ERR_IO, "the block at line %llu is damaged", (unsigned long long)item->first_line);
-	search_scan_lines(walk->s, hand, item->stream_id, item->first_line, lines, cursor.count, item->end);
-	return OK;
-}
-
-static void scan_item(void *context, struct search_hand *hand, size_t index)
-{
-	struct walk *walk = context;
-	struct searching *s = walk->s;
-	struct error err = {0};
-	enum status status = OK;
-
-	search_effort_begin(&s->effort, hand);
-	if (!search_effort_is_at_end(&s->effort))
-		status = scan(walk, hand, &walk->items[index], &err);
-	search_effort_end(&s->effort, hand, hand != &s->hand);
-	if (status == OK)
-		return;
-	pthread_mutex_lock(&walk->s->mutex);
-	walk->s->status = status;
-	walk->s->err = err;
-	pthread_mutex_unlock(&walk->s->mutex);
-}
-
-static enum status scan_batch(struct walk *walk, size_t most, struct error *err)
-{
-	struct searching *s = walk->s;
-	AUTO(arena) arena = arena_new();
-
-	if (!arena)
-		return error_no_memory(err);
-	walk->arena = arena;
-	walk->item_count = 0;
-	TRY(fill_batch(walk, most, err));
-	search_pool_run(s->pipeline->search_pool, &s->hand, walk->item_count, scan_item, walk);
-	if (s->status != OK && err)
-		*err = s->err;
-	return s->status;
-}
-
-/* All that comes before it in the order of the search was read. */
-static struct log_place edge_of(const struct walk *walk)
-{
-	int64_t bound = bound_of(walk, &walk->heads[walk->at]);
-
-	return walk->s->search->oldest_first ? (struct log_place){bound - (bound > INT64_MIN), UINT32_MAX, INT64_MAX}
-					     : (struct log_place){bound + (bound < INT64_MAX), 0, 0};
-}
-
-/* Further than the cursor: else it would be asked again from the same place for ever. */
-static bool has_gone_on(const struct walk *walk)
-{
-	const struct searching *s = walk->s;
-	struct log_place edge = edge_of(walk);
-
-	return !s->search->after || search_place_precedes(s, s->search->after, &edge);
-}
-
-static bool must_stop(const struct walk *walk, int64_t until_ms)
-{
-	return clock_mono_ms() > until_ms && has_gone_on(walk);
-}
-
-static enum status walk_blocks(struct walk *walk, int64_t until_ms, bool *is_partial, struct error *err)
-{
-	size_t most = BATCH_FIRST;
-
-	if (walk->count)
-		qsort(walk->heads, walk->count, sizeof *walk->heads,
-			walk->s->search->oldest_first ? oldest_first : newest_first);
-	while (walk->at < walk->count && !is_enough(walk)) {
-		size_t before = walk->at;
-		*is_partial = must_stop(walk, until_ms);
-		if (*is_partial)
-			return OK;
-		TRY(scan_batch(walk, most, err));
-		*is_partial = search_effort_is_at_end(&walk->s->effort);
-		if (*is_partial) {
-			walk->at = before; /* some of it was not looked at */
-			return OK;
-		}
-		most = most * 2 < BATCH_MAX ? most * 2 : BATCH_MAX;
-	}
-	return OK;
-}
-
-/* ---- the whole ---- */
 
 static void forget_hits(struct searching *s)
 {
@@ -262,7 +35,7 @@ static enum status scan_tail(void *context, const struct tail_stream *stream, ui
 
 	search_effort_begin(&s->effort, &s->hand);
 	if (!search_effort_is_at_end(&s->effort))
-		search_scan_lines(s, &s->hand, stream->stream_id, first_line, lines, count, stream->end);
+		search_scan_part(s, &s->hand, stream->stream_id, first_line, lines, count, stream->end);
 	search_effort_end(&s->effort, &s->hand, false);
 	return s->status == OK ? OK : error_no_memory(err); /* the only one that lines outside of blocks can have */
 }
@@ -344,11 +117,11 @@ static void end_early(const struct walk *walk, struct log_search_result *out)
 	struct searching *s = walk->s;
 	size_t final = 0;
 
-	if (walk->tail.is_partial || !has_gone_on(walk)) {
+	if (walk->tail.is_partial || !search_blocks_have_gone_on(walk, walk->at)) {
 		out->has_next = false;
 		return;
 	}
-	struct log_place edge = edge_of(walk);
+	struct log_place edge = search_blocks_edge(walk, walk->at);
 	while (final < out->count && search_place_precedes(s, &s->best[final]->place, &edge))
 		final++;
 	if (final == out->count && out->has_next)
@@ -369,7 +142,7 @@ static void count_reach(const struct walk *walk, struct log_search_result *out)
 	}
 	out->lines_left = walk->tail.is_partial ? out->lines : 0; /* they have no order */
 	for (size_t i = 0; i < walk->count; i++) {
-		uint64_t count = is_wanted(walk, &walk->heads[i]) ? walk->heads[i].line_count : 0;
+		uint64_t count = search_blocks_is_wanted(walk, &walk->heads[i]) ? walk->heads[i].line_count : 0;
 		out->lines += count;
 		out->lines_left += i >= walk->at ? count : 0;
 	}
@@ -443,7 +216,7 @@ static enum status run(struct searching *s, struct walk *walk, struct log_search
 	walk->tail.is_partial |= search_effort_is_at_end(&s->effort);
 	out->is_partial = walk->tail.is_partial;
 	if (!out->is_partial)
-		TRY(walk_blocks(walk, until_ms, &out->is_partial, err));
+		TRY(search_blocks_walk(walk, until_ms, &out->is_partial, err));
 	if (atomic_load(&s->effort.is_over))
 		return error_set(err, ERR_UNAVAILABLE, "the client of this search has gone, or the server is stopping");
 	return finish(walk, streams, stream_count, out, err);

@@ -6,13 +6,6 @@
 
 enum { THREADS_MAX = 64 };
 
-struct task { /* on the stack of the thread that waits for it */
-	void (*work)(void *context, struct search_hand *hand, size_t index);
-	void *context;
-	size_t count, next, done;
-	struct task *behind;
-};
-
 struct member {
 	struct search_pool *pool;
 	pthread_t thread;
@@ -22,7 +15,7 @@ struct member {
 struct search_pool {
 	pthread_mutex_t mutex;
 	pthread_cond_t has_work, has_ended;
-	struct task *tasks; /* those with work that nobody has taken */
+	struct search_task *tasks; /* those with work that nobody has taken, the first first */
 	bool must_end;
 	unsigned count;
 	struct member members[THREADS_MAX];
@@ -45,9 +38,9 @@ void search_hand_done(struct search_hand *hand)
 	mem_free(hand->found);
 }
 
-static void forget(struct search_pool *pool, const struct task *task)
+static void forget(struct search_pool *pool, const struct search_task *task)
 {
-	for (struct task **at = &pool->tasks; *at; at = &(*at)->behind)
+	for (struct search_task **at = &pool->tasks; *at; at = &(*at)->behind)
 		if (*at == task) {
 			*at = task->behind;
 			return;
@@ -55,7 +48,7 @@ static void forget(struct search_pool *pool, const struct task *task)
 }
 
 /* Under the lock, which is let go meanwhile. */
-static void take_one(struct search_pool *pool, struct task *task, struct search_hand *hand)
+static void take_one(struct search_pool *pool, struct search_task *task, struct search_hand *hand)
 {
 	size_t index = task->next++;
 
@@ -125,21 +118,33 @@ void search_pool_free(struct search_pool *pool)
 	mem_free(pool);
 }
 
-void search_pool_run(struct search_pool *pool, struct search_hand *own, size_t count,
-	void (*work)(void *context, struct search_hand *hand, size_t index), void *context)
+void search_pool_begin(struct search_pool *pool, struct search_task *task)
 {
-	struct task task = {.work = work, .context = context, .count = count};
+	struct search_task **last = &pool->tasks;
 
-	if (!count)
+	task->next = task->done = 0;
+	task->behind = NULL;
+	if (!task->count)
 		return;
 	pthread_mutex_lock(&pool->mutex);
-	task.behind = pool->tasks;
-	/* cppcheck-suppress autoVariables; whoever takes its last piece takes it out of the list, and we wait for all pieces */
-	pool->tasks = &task;
+	while (*last)
+		last = &(*last)->behind;
+	*last = task;
 	pthread_cond_broadcast(&pool->has_work);
-	while (task.next < task.count)
-		take_one(pool, &task, own);
-	while (task.done < task.count)
-		pthread_cond_wait(&pool->has_ended, &pool->mutex);
+	pthread_mutex_unlock(&pool->mutex);
+}
+
+void search_pool_finish(
+	struct search_pool *pool, struct search_hand *own, struct search_task *task, struct search_task *then)
+{
+	pthread_mutex_lock(&pool->mutex);
+	while (task->done < task->count) {
+		if (task->next < task->count)
+			take_one(pool, task, own);
+		else if (then && then->next < then->count)
+			take_one(pool, then, own);
+		else
+			pthread_cond_wait(&pool->has_ended, &pool->mutex);
+	}
 	pthread_mutex_unlock(&pool->mutex);
 }

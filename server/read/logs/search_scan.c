@@ -3,6 +3,11 @@
 
 #include <stdlib.h>
 
+struct search_found {
+	size_t index;
+	struct line line;
+};
+
 static const int64_t HISTOGRAM_END = (int64_t)1 << 56;
 
 static int64_t floor_divide(int64_t value, int64_t by)
@@ -199,23 +204,27 @@ static bool is_taken(
 	return !search->takes || search->takes(search->context, hand->scratch, line->text);
 }
 
-static bool note_found(struct search_hand *hand, size_t index)
+/* False: no memory. */
+static bool note_found(struct searching *s, struct search_hand *hand, const struct search_lines *in, size_t index,
+	const struct line *line)
 {
+	if (!is_taken(s->search, hand, in->first_line + index, line))
+		return true;
 	if (!mem_grow((void **)&hand->found, hand->found_count, &hand->found_cap, sizeof *hand->found))
 		return false;
-	hand->found[hand->found_count++] = (uint32_t)index;
+	hand->found[hand->found_count++] = (struct search_found){index, *line};
 	return true;
 }
 
 /* The best of a block first, so that most of it need not be copied. */
-static void take_found(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
-	const struct line *lines)
+static void take_found(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line)
 {
 	for (size_t i = 0; i < hand->found_count; i++) {
-		uint32_t index = hand->found[s->search->oldest_first ? i : hand->found_count - 1 - i];
-		struct log_place place = {lines[index].ts_ms, stream_id, first_line + index};
+		const struct search_found *found =
+			&hand->found[s->search->oldest_first ? i : hand->found_count - 1 - i];
+		struct log_place place = {found->line.ts_ms, stream_id, first_line + found->index};
 		if (s->search->counter) {
-			s->search->counter->take(s->search->counter->context, stream_id, place.line, &lines[index]);
+			s->search->counter->take(s->search->counter->context, stream_id, place.line, &found->line);
 			continue;
 		}
 		if (s->search->wants_histogram) {
@@ -224,34 +233,106 @@ static void take_found(struct searching *s, struct search_hand *hand, uint32_t s
 				histogram_add(&s->ticks, (int64_t)place.line, 1);
 			s->total++;
 		}
-		offer(s, hand, &place, &lines[index]);
+		offer(s, hand, &place, &found->line);
 	}
 }
 
-void search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
-	const struct line *lines, size_t count, uint64_t end)
+/* The line that begins there; from `low` on, where hits are close to each other. */
+static size_t line_at(const struct search_lines *in, size_t low, const char *begin)
 {
-	uint64_t limited = 0, from_line;
-	bool is_whole = true;
+	size_t high = low + 1;
 
-	if (!search_wants_stream(s->search, stream_id, &from_line))
-		return;
-	if (first_line + count > end)
-		count = end > first_line ? (size_t)(end - first_line) : 0;
-	hand->found_count = 0;
-	for (size_t i = from_line > first_line ? (size_t)(from_line - first_line) : 0;
-		is_whole && !search_effort_is_at_end(&s->effort); i++) {
-		i = log_matcher_next(s->matcher, hand->scratch, lines, count, i, &limited);
-		if (i >= count)
-			break;
-		if (is_taken(s->search, hand, first_line + i, &lines[i]))
-			is_whole = note_found(hand, i);
+	for (size_t step = 1; high < in->count && in->lines[high].text.ptr <= begin; step *= 2) {
+		low = high;
+		high += step;
 	}
+	high = high < in->count ? high : in->count;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (in->lines[middle].text.ptr <= begin)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+enum found_end { FOUND_ALL, FOUND_DAMAGE, FOUND_NO_MEMORY };
+
+static enum found_end find_in_text(
+	struct searching *s, struct search_hand *hand, struct search_lines *in, uint64_t *limited)
+{
+	struct span text = in->text;
+	struct line line;
+
+	for (size_t from = 0, index = 0; !search_effort_is_at_end(&s->effort); from += line.text.len + 1) {
+		from = log_matcher_next(s->matcher, hand->scratch, text, from, limited);
+		if (from >= text.len)
+			break;
+		if (!in->cursor) {
+			index = line_at(in, index, text.ptr + from);
+			line = in->lines[index];
+		} else if (block_go_to(in->cursor, text.ptr + from, &line)) {
+			index = in->cursor->at - 1;
+		} else {
+			return FOUND_DAMAGE;
+		}
+		if (!note_found(s, hand, in, index, &line))
+			return FOUND_NO_MEMORY;
+	}
+	return FOUND_ALL;
+}
+
+static enum found_end find_in_lines(
+	struct searching *s, struct search_hand *hand, struct search_lines *in, uint64_t *limited)
+{
+	for (size_t i = 0; i < in->count && !search_effort_is_at_end(&s->effort); i++)
+		if (log_matcher_matches(s->matcher, hand->scratch, in->lines[i].text, limited) &&
+			!note_found(s, hand, in, i, &in->lines[i]))
+			return FOUND_NO_MEMORY;
+	return FOUND_ALL;
+}
+
+static bool hold_newlines(const struct line *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_find_char(lines[i].text, '\n') >= 0)
+			return true;
+	return false;
+}
+
+bool search_scan_lines(struct searching *s, struct search_hand *hand, uint32_t stream_id, struct search_lines *in)
+{
+	uint64_t limited = 0;
+
+	hand->found_count = 0;
+	bool are_single = in->cursor || !hold_newlines(in->lines, in->count);
+	enum found_end end = (are_single ? find_in_text : find_in_lines)(s, hand, in, &limited);
 	pthread_mutex_lock(&s->mutex);
 	if (!search_effort_is_at_end(&s->effort)) /* else lines were not given up, but not looked at */
 		s->limited += limited;
-	if (!is_whole)
+	if (end == FOUND_NO_MEMORY)
 		s->status = error_no_memory(&s->err);
-	take_found(s, hand, stream_id, first_line, lines);
+	take_found(s, hand, stream_id, in->first_line);
 	pthread_mutex_unlock(&s->mutex);
+	return end != FOUND_DAMAGE;
+}
+
+void search_scan_part(struct searching *s, struct search_hand *hand, uint32_t stream_id, uint64_t first_line,
+	const struct line *lines, size_t count, uint64_t end)
+{
+	uint64_t from_line;
+
+	if (!search_wants_stream(s->search, stream_id, &from_line))
+		return;
+	size_t skipped = from_line > first_line ? (size_t)(from_line - first_line) : 0;
+	if (first_line + count > end)
+		count = end > first_line ? (size_t)(end - first_line) : 0;
+	if (skipped >= count)
+		return;
+	const struct line *last = &lines[count - 1];
+	struct search_lines in = {
+		.first_line = first_line + skipped, .lines = lines + skipped, .count = count - skipped};
+	in.text = span_of(in.lines[0].text.ptr, (size_t)(last->text.ptr + last->text.len + 1 - in.lines[0].text.ptr));
+	search_scan_lines(s, hand, stream_id, &in); /* without a cursor nothing is damaged */
 }

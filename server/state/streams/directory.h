@@ -68,6 +68,15 @@ struct tail_range {
 	struct kept_filter *filter; /* of lines that are a block; NULL: it is to be made */
 };
 
+/* The best of what is sealed, as far as a ranking has read it (pipeline/jobs/rank_jobs.c). */
+struct series_best {
+	uint64_t points; /* so many of the first ones */
+	uint64_t starts; /* of the attempts by which they counted */
+	bool is_higher_better;
+	double value; /* NaN: none is finite */
+	int64_t step;
+};
+
 struct series_state { /* lock */
 	uint32_t series_id; /* stream_id << 12 | number in the stream: the same after every replay */
 	char *metric;
@@ -79,6 +88,7 @@ struct series_state { /* lock */
 	struct summary summary;
 	int64_t min_step, max_step, min_ms, max_ms;
 	uint64_t sealed_points; /* ordinal of tail[0] */
+	struct series_best best;
 	struct point *tail;
 	size_t tail_count, tail_cap;
 	uint64_t published; /* ordinal of the next point to be published */

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/codec/pack.h"
 
-enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 1000, SIGN_OWN_MAX = 64, SIGNS_MAX = 128 };
+enum { SIGN_TEXT_BYTES = 400, SIGN_HOST_BYTES = 1000, SIGN_OWN_MAX = 64, SIGNS_MAX = 128, SIGN_DUMPED_MAX = 16 };
 
 struct sign { /* the present stretch of one signature, of each machine that lines name for themselves */
 	struct buf name; /* of the signature: the file may change between two starts */
@@ -40,6 +40,8 @@ struct signs {
 	struct sign_cuts cuts;
 	int64_t checkpoint_step; /* the last one taken, and its attempt: many lines may tell of one */
 	uint32_t checkpoint_attempt;
+	bool is_in_dump; /* a shell prints a kernel's log, of what was; not packed, nor what it printed: */
+	uint64_t dumped[SIGN_DUMPED_MAX]; /* lines of it that would accuse, hashed, the newest last */
 	struct buf record_host; /* of journald's record whose lines are read; not packed */
 };
 

@@ -25,7 +25,8 @@ static const char FLEET_TOTALS[] =
 	" CAST(0 AS BIGINT) AS highest_ms FROM"
 	" (SELECT 'jobs' AS name, status AS instance_type, count(*) AS value FROM fleet_jobs GROUP BY status"
 	" UNION ALL SELECT 'pools', CAST(state AS TEXT), count(*) FROM pool_jobs WHERE pool_id <> 0 AND is_last = 1"
-	" GROUP BY state UNION ALL SELECT 'nodes_of_a_job', '', coalesce(max(nodes), 0) FROM fleet_jobs"
+	" GROUP BY state UNION ALL SELECT 'unpriced_jobs', '', count(*) FROM goodput WHERE unpriced <> ''" NOT_IN_TRASH
+	" UNION ALL SELECT 'nodes_of_a_job', '', coalesce(max(nodes), 0) FROM fleet_jobs"
 	" UNION ALL SELECT 'run_ms', '', coalesce(max(ended_ms - started_ms - paused_ms), 0) FROM fleet_jobs"
 	" WHERE started_ms > 0 AND ended_ms > started_ms UNION ALL SELECT 'started_nodes', '', " NODES " FROM " GOES_ON
 	" AND f.started_ms > 0 AND f.billed_ms < 0 UNION ALL SELECT 'started_node_ms', '', " TIMES(

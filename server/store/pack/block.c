@@ -211,6 +211,22 @@ struct span block_text(struct span plain)
 	return block_lines(plain).texts.rest;
 }
 
+bool block_go_to(struct block_cursor *cursor, const char *begin, struct line *line)
+{
+	struct span passed = span_of(cursor->texts.rest.ptr, (size_t)(begin - cursor->texts.rest.ptr));
+	size_t lines = span_count_char(passed, '\n');
+
+	if (lines > cursor->count - cursor->at)
+		return false;
+	for (size_t i = 0; i < lines; i++)
+		cursor->before_ms = (int64_t)((uint64_t)cursor->before_ms + (uint64_t)unpack_i64(&cursor->times));
+	cursor->at += lines;
+	while (cursor->flags.left && cursor->flags.next < cursor->at)
+		take_listed(&cursor->flags, cursor->flags.next, cursor->count);
+	cursor->texts.rest = span_skip(cursor->texts.rest, passed.len);
+	return block_next_line(cursor, line);
+}
+
 bool block_is_whole(const struct block_cursor *cursor)
 {
 	return !has_failed(cursor) && cursor->at == cursor->count && cursor->texts.rest.len == 0;

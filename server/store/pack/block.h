@@ -40,6 +40,8 @@ struct block_cursor block_lines(struct span plain);
 bool block_next_line(struct block_cursor *cursor, struct line *line);
 /* All texts, a newline behind each. */
 struct span block_text(struct span plain);
+/* The line that begins at this place of cursor->texts, where no line holds a newline of its own (cursor->newlines.left is 0). */
+bool block_go_to(struct block_cursor *cursor, const char *begin, struct line *line);
 /* All that are left, room for each; false: the block is damaged. */
 bool block_read_lines(struct block_cursor *cursor, struct line *lines);
 bool block_is_whole(const struct block_cursor *cursor);

@@ -38,7 +38,7 @@ static int64_t get_field(const struct point *p, enum field field)
 }
 
 /* False: no such value of the field. */
-static bool set_field(struct point *p, enum field field, int64_t value)
+static inline __attribute__((always_inline)) bool set_field(struct point *p, enum field field, int64_t value)
 {
 	switch (field) {
 	case FIELD_STEP:
@@ -102,6 +102,20 @@ enum status chunk_pack(const struct point *points, size_t count, struct zstd *zs
 	return buf_status(out, err);
 }
 
+/* A loop each, in which the field is a constant. */
+static inline __attribute__((always_inline)) void unpack_field(
+	struct unpacker *in, struct point *points, size_t count, enum field field, int64_t *column)
+{
+	bool is_known = true;
+
+	column_unpack(in, column, count);
+	if (in->has_failed)
+		return;
+	for (size_t i = 0; i < count; i++)
+		is_known &= set_field(&points[i], field, column[i]);
+	in->has_failed = !is_known;
+}
+
 static enum status unpack_plain(struct span plain, struct point *points, size_t *count, struct error *err)
 {
 	struct unpacker in = unpacker_on(plain);
@@ -113,11 +127,11 @@ static enum status unpack_plain(struct span plain, struct point *points, size_t 
 		return error_set(
 			err, ERR_INVALID, "the chunk is damaged: it states %llu points", (unsigned long long)stated);
 	size_t found = (size_t)stated;
-	for (unsigned field = 0; field < FIELD_COUNT && !in.has_failed; field++) {
-		column_unpack(&in, column, found);
-		for (size_t i = 0; i < found && !in.has_failed; i++)
-			in.has_failed = !set_field(&points[i], (enum field)field, column[i]);
-	}
+	unpack_field(&in, points, found, FIELD_STEP, column);
+	unpack_field(&in, points, found, FIELD_TIME, column);
+	unpack_field(&in, points, found, FIELD_LINE, column);
+	unpack_field(&in, points, found, FIELD_ATTEMPT, column);
+	unpack_field(&in, points, found, FIELD_FLAGS, column);
 	if (!in.has_failed)
 		values_unpack(&in, values, found, column);
 	TRY(unpacker_end(&in, "the chunk", err));

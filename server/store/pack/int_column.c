@@ -277,17 +277,12 @@ static uint64_t take_word(struct bit_reader *r, unsigned count)
 	return low | read_bits(r, count - 32) << 32;
 }
 
-static inline __attribute__((always_inline)) uint64_t take_residual(struct bit_reader *r, unsigned width)
+/* Near the end of the bytes, and where it is longer than a word. */
+static __attribute__((noinline)) uint64_t take_residual(struct bit_reader *r, unsigned width)
 {
 	/* The bits above the 56 known ones are zero, so their complement ends every run. */
-	uint64_t word = peek(r);
-	unsigned unary = (unsigned)__builtin_ctzll(~word | (uint64_t)1 << LONGEST_UNARY), all = unary + 1 + width;
+	unsigned unary = (unsigned)__builtin_ctzll(~peek(r) | (uint64_t)1 << LONGEST_UNARY);
 
-	if (unary < LONGEST_UNARY && all <= WORD_BITS - 8) { /* all of it is in the word */
-		r->at += all;
-		r->has_failed = r->has_failed || r->at > r->len * 8;
-		return (uint64_t)unary << width | (word >> (unary + 1) & (((uint64_t)1 << width) - 1));
-	}
 	if (unary == LONGEST_UNARY) {
 		read_bits(r, LONGEST_UNARY);
 		return take_word(r, WORD_BITS);
@@ -296,16 +291,33 @@ static inline __attribute__((always_inline)) uint64_t take_residual(struct bit_r
 	return (uint64_t)unary << width | take_word(r, width);
 }
 
+/* Nearly every residual is in one word of the bytes: where the next begins is then known without a look at the end. */
 static inline __attribute__((always_inline)) void take_values(
 	struct bit_reader *r, const struct shape *shape, enum model model, int64_t *values, size_t count)
 {
+	const size_t words = r->len < WORD_BYTES ? 0 : r->len - WORD_BYTES + 1; /* so many begin in them */
+	const unsigned width = shape->width;
 	struct shape constant = *shape;
+	size_t at = r->at;
 
 	constant.model = model;
 	for (size_t i = 0; i < count; i++) {
-		uint64_t residual = r->has_failed ? 0 : take_residual(r, constant.width);
+		uint64_t residual, word = ~(uint64_t)0;
+		if (at / 8 < words)
+			memcpy(&word, r->bytes + at / 8, sizeof word);
+		word = le64toh(word) >> (at % 8);
+		unsigned unary = (unsigned)__builtin_ctzll(~word | (uint64_t)1 << LONGEST_UNARY);
+		if (unary < LONGEST_UNARY && unary + 1 + width <= WORD_BITS - 8) {
+			residual = (uint64_t)unary << width | (word >> (unary + 1) & (((uint64_t)1 << width) - 1));
+			at += unary + 1 + width;
+		} else {
+			r->at = at;
+			residual = r->has_failed ? 0 : take_residual(r, width);
+			at = r->at;
+		}
 		values[i] = (int64_t)(foretell(&constant, values, i) + (uint64_t)unpack_zigzag(residual));
 	}
+	r->at = at;
 }
 
 void column_unpack(struct unpacker *in, int64_t *values, size_t count)

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 TEST(json_write_nesting_and_commas)
@@ -220,4 +221,93 @@ TEST(json_write_out_of_memory)
 		CHECK_FAILS(buf_status(&out, &err), ERR_MEMORY, "memory");
 		CHECK(nth < 50);
 	}
+}
+
+static uint64_t next_of(uint64_t *chance)
+{
+	*chance ^= *chance << 13;
+	*chance ^= *chance >> 7;
+	*chance ^= *chance << 17;
+	return *chance;
+}
+
+/* Of up to 15 digits the decimal itself, without the zeros at its end. */
+TEST(json_write_decimals_as_they_were_printed)
+{
+	uint64_t chance = 88172645463325252u;
+	char text[33], want[64];
+
+	for (int i = 0; i < 300000; i++) {
+		int places = (int)(next_of(&chance) % 8) + 1;
+		uint64_t digits = next_of(&chance) % (i % 4 ? 100000000u : 1000000000000000u), one = 1;
+		for (int place = 0; place < places; place++)
+			one *= 10;
+		if (digits % one == 0 || (double)digits / (double)one < 1e-7)
+			continue;
+		int len = snprintf(want, sizeof want, "%llu.%0*llu", (unsigned long long)(digits / one), places,
+			(unsigned long long)(digits % one));
+		while (want[len - 1] == '0')
+			want[--len] = 0;
+		json_format_double((double)digits / (double)one, text);
+		CHECK_TEXT(text, want);
+	}
+}
+
+TEST(json_write_integers_of_each_length)
+{
+	uint64_t value = 1;
+
+	for (int digits = 1; digits <= 20; digits++, value *= 10)
+		for (int less = 0; less < 2; less++) {
+			AUTO_DONE(buf) out = BUF_INIT(100);
+			struct json_writer w = json_writer_on(&out);
+			char want[24];
+			snprintf(want, sizeof want, "%llu", (unsigned long long)(value - (uint64_t)less));
+			json_u64(&w, value - (uint64_t)less);
+			CHECK_SPAN(buf_span(&out), span_from(want));
+		}
+}
+
+enum { MANY = 1000 };
+
+/* What is written together is as each would be, also where the buf ends in the middle of it. */
+static void check_many(const int64_t *integers, const double *doubles, size_t count, size_t limit)
+{
+	AUTO_DONE(buf) one = BUF_INIT(limit);
+	AUTO_DONE(buf) all = BUF_INIT(limit);
+	struct json_writer by_one = json_writer_on(&one), at_once = json_writer_on(&all);
+
+	json_array(&by_one);
+	json_array(&at_once);
+	for (size_t i = 0; i < count; i++)
+		json_i64(&by_one, integers[i]);
+	json_i64s(&at_once, integers, count);
+	for (size_t i = 0; i < count; i++)
+		json_double(&by_one, doubles[i]);
+	json_doubles(&at_once, doubles, count);
+	json_array_end(&by_one);
+	json_array_end(&at_once);
+	CHECK_INT(all.failure, one.failure);
+	CHECK_SPAN(buf_span(&all), buf_span(&one));
+}
+
+TEST(json_write_many_numbers_as_each)
+{
+	static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 0, 5e-324, -DBL_MAX, 1e21, 0.1 + 0.2};
+	uint64_t chance = 88172645463325252u;
+	int64_t integers[MANY];
+	double doubles[MANY];
+
+	for (size_t i = 0; i < MANY; i++) {
+		bool is_same = i && next_of(&chance) % 3;
+		integers[i] = is_same ? integers[i - 1] : (int64_t)next_of(&chance) >> next_of(&chance) % 64;
+		doubles[i] = is_same ? doubles[i - 1] : (double)(int64_t)(next_of(&chance) % 2000000) / 1000;
+		if (i % 17 == 0)
+			doubles[i] = odd[i / 17 % (sizeof odd / sizeof *odd)];
+	}
+	for (size_t count = 0; count < 200; count++)
+		check_many(integers + count, doubles + count, count, 100000);
+	check_many(integers, doubles, MANY, 100000);
+	for (size_t limit = 1; limit < 20000; limit += 37)
+		check_many(integers, doubles, MANY, limit);
 }

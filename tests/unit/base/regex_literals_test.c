@@ -152,3 +152,37 @@ TEST(every_match_holds_what_is_required)
 	check_matches(regex_literals_of_first, 0, &required, &matched);
 	CHECK(required > 5000 && matched > 5000);
 }
+
+/* How many bytes in a row are needed, and which: the first and the last of them. */
+TEST(what_is_required_behind_each_other)
+{
+	static const struct {
+		const char *pattern;
+		unsigned at_least;
+		char first, last;
+	} cases[] = {{"[A-Z]{14,}", 14, 'A', 'Z'}, {"x[A-Z]{3,}", 0, 0, 0}, {"\\d{4}", 4, '0', '9'},
+		{"\\w{5,9}=", 5, '0', 'z'}, {"\\S{20,}", 20, 0, '\xff'}, {"[^ -~]{4}", 0, 0, 0}, {"[^\\S]{9}", 0, 0, 0},
+		{"[a-f\\d]{32}", 32, '0', 'f'}, {"[\\-+.]{4}", 4, '+', '.'}, {"[]a]{4}", 4, ']', 'a'},
+		{"[a-]{4}", 4, '-', 'a'}, {"[[:alpha:]]{8}", 0, 0, 0}, {"[\\x41]{8}", 0, 0, 0}, {"[a-z]{8}?", 0, 0, 0},
+		{"([a-z]{8})?", 0, 0, 0}, {"(?:[a-z]{8}=)+", 8, 'a', 'z'}, {"[a-z]{8}|x", 0, 0, 0},
+		{"(x|[a-z]{8})", 0, 0, 0}, {"[a-z]{5}[0-9]{9}", 9, '0', '9'}, {"[a-z]{0,8}", 0, 0, 0},
+		{"[a-z]{,8}", 0, 0, 0}, {"[a-z]{9 }", 0, 0, 0}, {"[a-z]{5}{0}", 0, 0, 0}, {"[a-z]{8}{2}", 8, 'a', 'z'},
+		{"[a-z]{999}", 256, 'a', 'z'}, {"(?=[a-z]{8})y", 0, 0, 0}, {"(?![a-z]{8})y", 0, 0, 0},
+		{"(?x)[a-z]{8}", 0, 0, 0}, {"[a-z]{8}caf\xc3\xa9", 0, 0, 0}, {"[a-z]{8}+", 8, 'a', 'z'},
+		{"(?i)[a-z]{8}", 8, 'a', 'z'}, {"\\D{8}", 0, 0, 0}, {".{8}", 0, 0, 0}, {"[a-z]{8}\\Qx", 0, 0, 0}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct regex_run run;
+		int first = 0, last = 255;
+		CHECK_OK(regex_run_of(span_from(cases[i].pattern), &run, &err));
+		for (; run.at_least && !run.has[first]; first++)
+			;
+		for (; run.at_least && !run.has[last]; last--)
+			;
+		if (run.at_least != cases[i].at_least ||
+			(run.at_least &&
+				(first != (unsigned char)cases[i].first || last != (unsigned char)cases[i].last)))
+			test_fail(__FILE__, __LINE__, "'%s' needs %u of %d to %d", cases[i].pattern, run.at_least,
+				first, last);
+	}
+}

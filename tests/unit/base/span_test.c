@@ -84,6 +84,21 @@ TEST(span_find_is_the_first_place_at_every_length)
 		}
 }
 
+TEST(span_count_char_at_every_length)
+{
+	unsigned seed = 1;
+
+	for (size_t len = 0; len < 9000; len += len < 200 ? 1 : 977) {
+		char *text = text_of_two_letters(&seed, len);
+		size_t want = 0;
+		for (size_t i = 0; i < len; i++)
+			want += text[i] == 'a';
+		CHECK_INT(span_count_char(span_of(text, len), 'a'), want);
+		CHECK_INT(span_count_char(span_of(text, len), '\n'), 0);
+		free(text);
+	}
+}
+
 TEST(span_trim_both_sides)
 {
 	CHECK_SPAN(span_trim(SPAN(" \t\r\n a b \n")), SPAN("a b"));

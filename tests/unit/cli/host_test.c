@@ -107,7 +107,13 @@ TEST(kernel_log_tells_faults_from_chatter)
 		"mlx5_core 0000:86:00.0 ens1: Link down", "Out of memory: Killed process 4242 (python3)",
 		"mce: [Hardware Error]: Machine check events logged", "nfs: server fs-1 not responding, still trying",
 		"blk_update_request: I/O error, dev nvme0n1, sector 1",
-		"INFO: task python3:1 blocked for more than 120 seconds."};
+		"INFO: task python3:1 blocked for more than 120 seconds.",
+		"Kernel panic - not syncing: Fatal exception in interrupt",
+		"nvme nvme0: I/O 514 (I/O Cmd) QID 5 timeout, aborting",
+		"nvme nvme1: Removing after probe failure status: -19",
+		"nvme nvme1: controller is down; will reset: CSTS=0xffffffff, PCI_STATUS=0xffff",
+		"XFS (nvme1n1): Filesystem has been shut down due to log error (0x2).",
+		"pcieport 0000:40:01.1: DPC: containment event, status:0x1f01 source:0x0000"};
 	static const char *const chatter[] = {"usb 1-1: new high-speed USB device",
 		"audit: type=1400 apparmor=\"STATUS\"", "systemd[1]: Started Session 1",
 		"docker0: port 1(veth1) entered forwarding state", ""};

@@ -103,6 +103,46 @@ TEST(a_name_and_its_number)
 	CHECK_CASES(cases);
 }
 
+/* "%.10g" shows no noise: a difference does. */
+TEST(thousands_are_exact)
+{
+	AUTO_DONE(stream) s = generic_stream();
+
+	for (int i = 1; i < 4; i++)
+		feed(&s, i < 3 ? "step 1 loss 2.5 speed 4.35k tok/s" : "step 3 loss 2.25 speed 1.001k tok/s");
+	CHECK_DOUBLE(newest(&s)->value, 1001);
+}
+
+TEST(microseconds_by_each_of_their_signs)
+{
+	static const struct line_case cases[] = {
+		{"step {S} step_time=35{V}us", "train:step_time=0.352125@9"},
+		{"step {S} step_time=35{V}\xc2\xb5s", "train:step_time=0.352125@9"},
+		{"step {S} step_time: 350 \xce\xbcs, loss: {V}", "train:step_time=0.35@9 train:loss=2.125@9"},
+		{"step {S} | loss {V} | 350\xc2\xb5s/it", "train:loss=2.125@9 train:step_time=0.35@9"},
+		{"step {S} iter time (\xc2\xb5s): 350 loss {V}", "train:step_time=0.35@9 train:loss=2.125@9"},
+		{"step {S} loss {V} \xce\xbc={V} \xc2\xb5", "train:loss=2.125@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
+/* When a line was written is no value of it; how long something took is. */
+TEST(a_time_of_day_is_no_metric)
+{
+	static const struct line_case cases[] = {
+		{"{\"step\": {S}, \"loss\": {V}, \"ts\": 176454012{S}.25}", "train:loss=2.125@9"},
+		{"{\"ts\": 176454012{S}250, \"step\": {S}, \"loss\": {V}}", "train:loss=2.125@9"},
+		{"{\"time\": 176454012{S}250000000, \"step\": {S}, \"loss\": {V}}", "train:loss=2.125@9"},
+		{"step={S} loss={V} ts_us=176454012{S}250000", "train:loss=2.125@9"},
+		{"{\"step\": {S}, \"loss\": {V}, \"wait_time\": {V}}", "train:loss=2.125@9 wait_time=2.125@9"},
+		{"{\"step\": {S}, \"loss\": {V}, \"ts\": {V}}", "train:loss=2.125@9 ts=2.125@9"},
+		{"{\"step\": {S}, \"loss\": {V}, \"tokens\": 176454012{S}}", "train:loss=2.125@9 tokens=1764540129@9"},
+	};
+
+	CHECK_CASES(cases);
+}
+
 /* As printf, strtod and Microsoft's old runtime write them. */
 TEST(values_that_are_not_finite)
 {

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/text/line_time.h"
+#include "extract/line/number.h"
 #include "helper.h"
 
 TEST(the_value_is_the_named_group_or_the_first)
@@ -93,7 +94,9 @@ TEST(values_come_with_units)
 		double value;
 	} cases[] = {{"t=350ms;", 350}, {"t=1.5s;", 1500}, {"t=0:00:02;", 2000}, {"t=7;", 7}, {"v=1h02m;", 3720},
 		{"v=8m 56s;", 536}, {"v=1.2k;", 1200}, {"v=122.0K;", 122000}, {"v=51.5%;", 51.5}, {"v=\"0.5\";", .5},
-		{"v='3';", 3}, {"v=2M;", 2e6}, {"u=250 ms;", .25}, {"u=2 min;", 120}, {"u=3 apples;", 3}};
+		{"v='3';", 3}, {"v=2M;", 2e6}, {"v=350us;", 350e-6}, {"v=350\xc2\xb5s;", 350e-6},
+		{"v=350\xce\xbcs;", 350e-6}, {"t=350\xc2\xb5s;", .35}, {"t=1.001s;", 1001}, {"v=1.001k;", 1001},
+		{"v=4.35M;", 4350000}, {"u=250 ms;", .25}, {"u=2 min;", 120}, {"u=3 apples;", 3}};
 	static const char *const wrong[] = {
 		"v=-;", "v=n/a;", "v=--;", "v=5:7x;", "v=k;", "v=%;", "v=\";", "v=1h2;", "v=1:99;", "v=1:2:3:4;"};
 
@@ -105,6 +108,52 @@ TEST(values_come_with_units)
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
 		if (feed(&s, wrong[i]) != 0)
 			test_fail(__FILE__, __LINE__, "'%s'", wrong[i]);
+}
+
+TEST(a_unit_beside_a_value_counts_its_thousands)
+{
+	AUTO_DONE(stream)
+	s = stream_of("[{\"Name\":\"a\",\"Regex\":\"a=(\\\\d+) (?<unit>[^;]+)\",\"Unit\":\"tok/s\"},"
+		      "{\"Name\":\"b\",\"Regex\":\"b=(\\\\d+) (?<unit>[^;]+)\",\"Unit\":\"ktok/s\"},"
+		      "{\"Name\":\"c\",\"Regex\":\"c=(\\\\d+) (?<unit>[^;]+)\"}]");
+	static const struct {
+		const char *text;
+		double value;
+		const char *unit;
+	} cases[] = {{"a=2 tok/s;", 2, ""}, {"a=2 ktok/s;", 2000, ""}, {"b=2 ktok/s;", 2, ""},
+		{"b=57 tok/s;", .057, ""}, {"b=2 Mtok/s;", 2000, ""}, {"c=2 ktok/s;", 2000, "tok/s"},
+		{"c=2 K;", 2000, ""}, {"c=2 T;", 2e12, ""}, {"c=2 GiB/s;", 2, "GiB/s"}, {"c=2 min;", 120, "s"},
+		{"c=2 m;", 2, "m"}, {"c=2 ns;", .002, "us"}, {"c=2 \xff;", 2, ""}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (feed(&s, cases[i].text) != 1)
+			test_fail(__FILE__, __LINE__, "'%s'", cases[i].text);
+		CHECK_DOUBLE(newest(&s)->value, cases[i].value);
+		CHECK_SPAN(s.points.items[s.points.count - 1].unit, span_from(cases[i].unit));
+	}
+}
+
+/* As often as a decimal number is shifted, no digit comes to it that nobody printed. */
+TEST(a_unit_of_time_is_shifted_exactly)
+{
+	static const struct {
+		const char *printed, *expected;
+		double unit_s;
+	} forms[] = {{"%d.%03ds", "%d%03d", 1e-3}, {"%d.%03dms", "%d%03d", 1e-6}, {"%d%03dms", "%d.%03d", 1},
+		{"0.%04d%03ds", "%d.%03d", 1e-4 /* no unit: of whole tenths of a ms */}, {"%d%03dus", "%d.%03de-3", 1}};
+	char text[64];
+	double got;
+
+	for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
+		for (int i = 0; i < 20000; i += 1 + (form == 3)) {
+			snprintf(text, sizeof text, forms[form].printed, i / 1000, i % 1000);
+			CHECK(number_parse_value(span_from(text), forms[form].unit_s, &got));
+			snprintf(text, sizeof text, forms[form].expected, i / 1000, i % 1000);
+			CHECK_DOUBLE(got, strtod(text, NULL));
+		}
+	}
+	CHECK(number_parse_value(SPAN("0.123456789012345678s"), 1e-3, &got));
+	CHECK(fabs(got - 123.456789012345678) < 1e-12);
 }
 
 TEST(several_matches_on_a_line_are_several_points)

@@ -578,6 +578,7 @@ TEST(what_comes_seldom_stands_where_the_loss_is_counted)
 	feed(&s,
 		"{'train_runtime': 12.5, 'train_samples_per_second': 40.0, 'train_steps_per_second': 10.0, 'train_loss': 2.25, 'epoch': 1.0}");
 	CHECK_INT(newest_of(&s, SPAN("train:samples_per_second"))->step, 9);
+	CHECK_INT(newest_of(&s, SPAN("train_loss"))->step, 9);
 	CHECK_INT(extractor_has_steps(s.extractor), false);
 }
 

@@ -154,6 +154,16 @@ static const struct {
 		"nccl_watchdog"},
 	{"[rank3]: [PG ID 0 PG GUID 0 Rank 3] Process group watchdog thread terminated with exception: CUDA error: unknown",
 		"nccl_watchdog"},
+	{"OSError: [Errno 30] Read-only file system: '/ckpt/step_100'", "file_system"},
+	{"GPU is lost.  Reboot the system to recover this GPU", "gpu_fallen_off"},
+	{"NVRM: GPU 0000:5d:00.0: RmInitAdapter failed! (0x24:0x72:1568)", "gpu_init_failed"},
+	{"NVRM: RmInitAdapter failed! (0x62:0xffff:2406)", "gpu_init_failed"},
+	{"nvidia-nvswitch3: SXid (PCI:0000:c5:00.0): 12028, Non-fatal, Link 30 egress non-posted PRIV error",
+		"nvswitch_nonfatal"},
+	{"slurmctld[911]: Killing JobId=4711 on failed node fa19", "slurm_node_failed"},
+	{"RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.5]:3456",
+		"gloo_peer_gone"},
+	{"The node was low on resource: ephemeral-storage. Container pytorch was using 900Gi", "pod_evicted"},
 	{"Fatal Python error: Aborted", "python_fatal"},
 	{"Fatal Python error: init_import_site: Failed to import the site module", "python_fatal"},
 	{"Fatal Python error: Segmentation fault", "segfault"},
@@ -349,7 +359,6 @@ static const char *const chatter[] = {"Gradient overflow.  Skipping step, loss s
 	"TORCH_NCCL_ENABLE_MONITORING watchdog on", "NVLink errors: 0 uncorrectable",
 	"NCCL INFO NVLS multicast support is available", "Python fatal errors are logged",
 	"[0:0]: NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>",
-	"nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt",
 	"kernel: NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.104.05"};
 
 TEST(chatter_has_no_signature)
@@ -454,6 +463,26 @@ TEST(a_machine_check_is_fatal_if_its_status_says_uncorrected)
 	for (size_t i = 0; i < sizeof corrected / sizeof *corrected; i++)
 		CHECK_TEXT(name_of(set, corrected[i], true), "memory_corrected");
 	CHECK(!*name_of(set, "mce: [Hardware Error]: Machine check events logged", true));
+}
+
+TEST(what_a_kernel_says_of_its_end_and_of_its_disks)
+{
+	static const char *const lines[][2] = {{"Kernel panic - not syncing: Fatal hardware error!", "machine_check"},
+		{"Kernel panic - not syncing: Fatal exception in interrupt", "kernel_panic"},
+		{"Buffer I/O error on dev nvme1n1, logical block 0, async page read", "disk_error"},
+		{"nvme nvme0: I/O 514 (I/O Cmd) QID 5 timeout, aborting", "disk_error"},
+		{"nvme nvme1: Removing after probe failure status: -19", "disk_error"},
+		{"XFS (nvme1n1): Filesystem has been shut down due to log error (0x2).", "disk_error"},
+		{"pcieport 0000:40:01.1: DPC: containment event, status:0x1f01 source:0x0000", "pcie_error"}};
+	AUTO(signature_set) set = read_shipped_signatures();
+	char line[256];
+
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		CHECK_TEXT(name_of(set, lines[i][0], true), lines[i][1]);
+		CHECK(!*name_of(set, lines[i][0], false));
+		snprintf(line, sizeof line, "Nov 30 01:10:00 gpu07 kernel: [123.456] %s", lines[i][0]);
+		CHECK_TEXT(name_of(set, line, false), lines[i][1]);
+	}
 }
 
 TEST(a_kernels_line_counts_in_any_stream_if_it_is_one_for_certain)

@@ -1,6 +1,8 @@
 #include "store/pack/block.h"
 #include "test.h"
 
+#include <stdio.h>
+
 static const struct line hard[] = {
 	{.text = {"plain", 5}, .ts_ms = 1000, .flags = 0},
 	{.text = {"", 0}, .ts_ms = 1001, .flags = 0},
@@ -37,6 +39,33 @@ TEST(lines_come_back_byte_for_byte)
 		CHECK_OK(block_unpack(buf_span(&data), zstd, &plain, arena, &lines, &count, &err));
 		CHECK_INT(count, wanted);
 		check_same(lines, hard, count);
+	}
+}
+
+TEST(a_cursor_goes_to_the_lines_that_are_wanted)
+{
+	enum { COUNT = 400 };
+	AUTO_DONE(buf) plain = BUF_INIT(1 << 20);
+	struct line lines[COUNT], line;
+	char texts[COUNT][24];
+
+	for (size_t i = 0; i < COUNT; i++) {
+		snprintf(texts[i], sizeof texts[i], i % 7 ? "%.*s%zu" : "", (int)(i % 13), "abcdefghijklm", i);
+		lines[i] = (struct line){.text = span_from(texts[i]),
+			.ts_ms = i % 3 ? (int64_t)(i * i) : -(int64_t)i,
+			.flags = i % 50 == 8 ? LINE_CUT : 0};
+	}
+	CHECK_OK(block_lay_out(lines, COUNT, &plain, &err));
+	for (size_t step = 1; step < COUNT; step += step < 20 ? 1 : 37) {
+		struct block_cursor cursor = block_lines(buf_span(&plain));
+		const char *at = cursor.texts.rest.ptr;
+		for (size_t i = 0; i < COUNT; at += lines[i++].text.len + 1) {
+			if (i % step)
+				continue;
+			CHECK(block_go_to(&cursor, at, &line));
+			CHECK_INT(cursor.at, i + 1);
+			check_same(&line, &lines[i], 1);
+		}
 	}
 }
 

@@ -85,6 +85,70 @@ TEST(days_of_jobs_are_summed_up_and_follow_them)
 	harness_done(&h);
 }
 
+static void check_unpriced(struct harness *h, uint64_t expected)
+{
+	uint64_t count;
+
+	CHECK_OK(store_count_unpriced(h->reader, &count, &err));
+	CHECK_INT(count, expected);
+	CHECK_INT(
+		harness_number(h->reader,
+			"SELECT count(*) FROM goodput WHERE unpriced <> '' AND job_id NOT IN (SELECT job_id FROM trashed_jobs)"),
+		expected);
+}
+
+static void put_unpriced(struct harness *h, int64_t job_id, struct span types)
+{
+	struct goodput_row row = row_of(job_id);
+
+	row.unpriced = types;
+	harness_begin(h);
+	CHECK_OK(store_touch_goodput(h->tx, job_id, 0, &err));
+	CHECK_OK(store_put_goodput(h->tx, &row, NULL, 0, NULL, 0, &err));
+	harness_commit(h);
+}
+
+static void trash_and_restore(struct harness *h, int64_t job_id)
+{
+	struct trashed_job trashed;
+
+	harness_begin(h);
+	CHECK_OK(
+		store_trash_job(h->tx, &(struct trashed_job){.job = {.job_id = job_id}, .deleted_by = SPAN("")}, &err));
+	harness_commit(h);
+	check_unpriced(h, 1);
+	put_unpriced(h, job_id, SPAN("")); /* worked out before, put behind it */
+	check_unpriced(h, 1);
+	harness_begin(h);
+	CHECK_OK(store_read_trashed(store_tx_reader(h->tx), h->arena, job_id, &trashed, &err));
+	CHECK_OK(store_restore_job(h->tx, &trashed.job, &err));
+	harness_commit(h);
+	check_unpriced(h, 2);
+}
+
+TEST(jobs_without_a_price_are_counted_as_they_come_and_go)
+{
+	struct harness h = harness_new();
+
+	harness_begin(&h);
+	int64_t a = harness_job(&h, "a"), b = harness_job(&h, "b");
+	harness_commit(&h);
+	check_unpriced(&h, 0);
+	put_unpriced(&h, a, SPAN("ml.new"));
+	put_unpriced(&h, a, SPAN("ml.new ml.newer"));
+	put_unpriced(&h, b, SPAN("ml.new"));
+	check_unpriced(&h, 2);
+	trash_and_restore(&h, a);
+	put_unpriced(&h, a, SPAN(""));
+	put_unpriced(&h, a, SPAN(""));
+	check_unpriced(&h, 1);
+	harness_begin(&h);
+	CHECK_OK(store_delete_job(h.tx, b, &err));
+	harness_commit(&h);
+	check_unpriced(&h, 0);
+	harness_done(&h);
+}
+
 TEST(what_is_put_of_a_job_in_the_trash_changes_no_sum)
 {
 	struct harness h = harness_new();

@@ -225,3 +225,53 @@ TEST(an_incident_is_acknowledged)
 	CHECK_FAILS(store_read_incident(h.reader, h.arena, job, 2, &row, &err), ERR_NOT_FOUND, "incident 2");
 	harness_done(&h);
 }
+
+/* ---- what is open ---- */
+
+static struct incident_row *list(struct harness *h, int64_t job, int state, size_t *count)
+{
+	const struct incident_filter filter = {
+		.job_id = job, .state = state, .kind = -1, .has_all = true, .cursor = SPAN(""), .limit = 1000};
+	struct incident_row *rows;
+	struct span cursor;
+
+	CHECK_OK(store_read_incidents(h->reader, h->arena, &filter, &rows, count, &cursor, &err));
+	return rows;
+}
+
+/* Some are open, some are shown in others, which may be over. */
+static void put_some(struct harness *h, int64_t job, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct incident_row row = spike(job, i, (int64_t)(i / 3));
+		row.incident.state = i * 7919 % 5 < 2 ? INCIDENT_OPEN : INCIDENT_RECOVERED;
+		put(h, &row);
+		row.cause_id = i % 4 ? row.incident_id - (uint32_t)(i % 4) : 0;
+		row.fold_id = i % 3 ? row.cause_id : 0;
+		CHECK_OK(store_set_cause(h->tx, &row, &err));
+	}
+}
+
+TEST(the_open_ones_of_a_job_are_those_of_all_that_are_open_or_show_one)
+{
+	struct harness h = harness_new();
+	int64_t job = begin_with_job(&h), other = harness_job(&h, "other");
+	size_t all_count, open_count, used = 0, shown = 0;
+
+	put_some(&h, job, 100);
+	put_some(&h, other, 10);
+	harness_commit(&h);
+	struct incident_row *all = list(&h, job, -1, &all_count), *open = list(&h, job, INCIDENT_OPEN, &open_count);
+	CHECK_INT(all_count, 100);
+	for (size_t i = 0; i < all_count; i++) {
+		bool is_open = all[i].incident.state == INCIDENT_OPEN;
+		if (!is_open && !all[i].has_open_fold)
+			continue;
+		shown += !is_open;
+		CHECK(used < open_count && open[used].incident_id == all[i].incident_id);
+		used++;
+	}
+	CHECK_INT(open_count, used);
+	CHECK(shown > 3 && used > 30);
+	harness_done(&h);
+}

@@ -280,10 +280,10 @@ static void call_fault_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));
 	CHECK_OK(store_read_near(on, arena, 1, 1, 0, 9, (struct near_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_jobs_on_host(on, arena, &ends, SPAN("h"), SPAN(""), 1, 9, (int64_t **)&rows, &count, &err));
-	CHECK_OK(store_read_break_faults(
-		on, arena, &ends, SPAN(""), 0, 9, 9, (struct break_fault **)&rows, &count, &err));
-	CHECK_OK(store_read_break_faults(
-		on, arena, &ends, SPAN("h"), 0, 9, 9, (struct break_fault **)&rows, &count, &err));
+	for (int n = 0; n < 2; n++)
+		CHECK_OK(store_read_break_faults(on, arena, &ends,
+			&(struct break_fault_wish){n ? SPAN("h") : SPAN(""), 0, 9, 9, 9}, (struct break_fault **)&rows,
+			&count, &err));
 	CHECK_OK(store_read_failed_by(on, arena, 1, 1, 1, 9, 9, (int64_t **)&rows, &count, &err));
 	CHECK_OK(store_read_cleared_lines(on, arena, 1, (struct fault_line **)&rows, &count, &err));
 	CHECK_OK(store_read_emergency(on, 1, &(struct emergency_row){0}, &err));

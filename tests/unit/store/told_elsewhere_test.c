@@ -1,10 +1,21 @@
 /* Faults that another job's log told of, against each fault held against each stay of each machine. */
 #include "harness.h"
 #include "store/faults.h"
+#include "store/goodput.h"
 #include "store/sessions.h"
 #include "store/stream_hosts.h"
 
-enum { STREAMS = 40, HOSTS = 5, FAULTS = 300, SILENT_MS = 60, END_MS = 2000, OPENS_MS = 60000, LIMIT = 50 };
+enum {
+	STREAMS = 40,
+	HOSTS = 5,
+	FAULTS = 300,
+	BREAKS = 4,
+	NEAR_MS = 25,
+	SILENT_MS = 60,
+	END_MS = 2000,
+	OPENS_MS = 60000,
+	LIMIT = 50
+};
 
 struct sent { /* a stream; [0]: of this job, [1]: of another one */
 	int64_t first_ms, last_ms; /* what the store knows */
@@ -23,6 +34,8 @@ struct fleet {
 	struct sent sent[2][STREAMS + 1];
 	struct held held[2][STREAMS + 1];
 	struct node_fault_row faults[FAULTS];
+	struct goodput_incident breaks[2][BREAKS];
+	int64_t ended_ms[2]; /* 0: it goes on */
 	uint32_t random;
 };
 
@@ -144,43 +157,50 @@ static int64_t begin_ms(const struct fleet *f, int n, const struct stream_host_r
 	return first_ms && first_ms < stay->since_ms ? first_ms : stay->since_ms;
 }
 
-/* Behind its last line here, by then. */
-static bool has_left(const struct fleet *f, struct span host, int64_t last_ms, int64_t at_ms)
+/* Behind its last line here, by then. n: of the other job */
+static bool has_left(const struct fleet *f, int n, struct span host, int64_t last_ms, int64_t at_ms)
 {
 	for (size_t i = 0; i < 2 * STREAMS; i++) {
-		int64_t ms = begin_ms(f, 1, &f->stays[1][i]);
-		if (span_equal(f->stays[1][i].host, host) && ms > last_ms && ms <= at_ms)
+		int64_t ms = begin_ms(f, n, &f->stays[n][i]);
+		if (span_equal(f->stays[n][i].host, host) && ms > last_ms && ms <= at_ms)
 			return true;
 	}
 	return false;
 }
 
-static bool was_there(const struct fleet *f, const struct stream_host_row *stay, const struct node_fault_row *fault)
+static bool was_there(
+	const struct fleet *f, int n, const struct stream_host_row *stay, const struct node_fault_row *fault)
 {
-	const struct sent *sent = &f->sent[0][stay->stream_id];
+	const struct sent *sent = &f->sent[n][stay->stream_id];
 	int64_t last_ms = sent->last_memory_ms > sent->last_ms ? sent->last_memory_ms : sent->last_ms;
-	const struct held *held = &f->held[0][stay->stream_id];
+	const struct held *held = &f->held[n][stay->stream_id];
 	bool has_session = stay->number == 1 && held->opened_ms && last_ms && held->opened_ms <= last_ms + OPENS_MS;
 
 	if (has_session && held->exit_ms > last_ms)
 		last_ms = held->exit_ms;
-	if (!span_equal(stay->host, fault->host) || fault->last_ms < begin_ms(f, 0, stay) ||
+	if (!span_equal(stay->host, fault->host) || fault->last_ms < begin_ms(f, n, stay) ||
 		(stay->number == 0 && stay[1].from_ms <= fault->ts_ms) ||
 		(stay->until_ms && fault->ts_ms > stay->until_ms + SILENT_MS))
 		return false;
 	if (!last_ms)
 		return true;
 	return (fault->ts_ms <= last_ms + SILENT_MS || (has_session && !held->exit_ms)) &&
-	       !has_left(f, stay->host, last_ms, fault->ts_ms);
+	       !has_left(f, !n, stay->host, last_ms, fault->ts_ms);
 }
 
-static bool is_expected(const struct fleet *f, const struct node_fault_row *fault, int64_t from_ms, int64_t to_ms)
+static bool was_any_there(const struct fleet *f, int n, const struct node_fault_row *fault)
 {
 	bool was_any = false;
 
 	for (size_t i = 0; i < 2 * STREAMS; i++)
-		was_any |= was_there(f, &f->stays[0][i], fault);
-	return was_any && fault->job_id == f->teller && fault->ts_ms <= to_ms && fault->last_ms >= from_ms;
+		was_any |= was_there(f, n, &f->stays[n][i], fault);
+	return was_any;
+}
+
+static bool is_expected(const struct fleet *f, const struct node_fault_row *fault, int64_t from_ms, int64_t to_ms)
+{
+	return was_any_there(f, 0, fault) && fault->job_id == f->teller && fault->ts_ms <= to_ms &&
+	       fault->last_ms >= from_ms;
 }
 
 /* Those that are told must be expected, in their order, and the first of them. */
@@ -222,5 +242,116 @@ TEST(faults_are_told_of_machines_while_they_sent_a_stream)
 	check_told(&f, 500, 900, FAULTS);
 	check_told(&f, INT64_MIN, INT64_MAX, LIMIT);
 	check_told(&f, 100, END_MS, 3);
+	harness_done(&f.h);
+}
+
+/* ---- near breaks ---- */
+
+static void put_breaks(struct fleet *f)
+{
+	for (int n = 0; n < 2; n++) {
+		const struct goodput_row row = {.job_id = f->jobs[n], .unpriced = SPAN("")};
+		for (int i = 0; i < BREAKS; i++) {
+			struct goodput_incident *broken = &f->breaks[n][i];
+			*broken = (struct goodput_incident){
+				.from_ms = 1 + i * END_MS / 3 + next_random(f, END_MS / 4), .cause = SPAN("")};
+			broken->to_ms = i + 1 < BREAKS ? broken->from_ms + next_random(f, END_MS / 4) : 0;
+		}
+		CHECK_OK(store_touch_goodput(f->h.tx, row.job_id, 0, &err));
+		CHECK_OK(store_put_goodput(f->h.tx, &row, NULL, 0, f->breaks[n], BREAKS, &err));
+	}
+}
+
+static bool is_near(const struct fleet *f, int n, const struct node_fault_row *fault)
+{
+	bool is_before_end = !f->ended_ms[n] || fault->ts_ms <= f->ended_ms[n] + NEAR_MS / 2;
+
+	for (int i = 0; i < BREAKS; i++) {
+		const struct goodput_incident *broken = &f->breaks[n][i];
+		if (fault->last_ms >= broken->from_ms - NEAR_MS && (!broken->to_ms || fault->ts_ms <= broken->to_ms))
+			return is_before_end;
+	}
+	return false;
+}
+
+static bool is_break_fault(
+	const struct fleet *f, int n, const struct node_fault_row *fault, const struct break_fault_wish *wish)
+{
+	return fault->job_id != f->jobs[n] && fault->ts_ms >= wish->from_ms && was_any_there(f, n, fault) &&
+	       is_near(f, n, fault) && (!wish->host.len || span_equal(wish->host, fault->host));
+}
+
+static bool is_of(const struct break_fault *found, const struct node_fault_row *fault, int64_t job_id)
+{
+	return found->job_id == job_id && found->ts_ms == fault->ts_ms && found->last_ms == fault->last_ms &&
+	       span_equal(found->host, fault->host);
+}
+
+/* Of faults that are alike in all that is said of them there may be several. */
+static size_t count_found(
+	const struct break_fault *found, size_t count, const struct node_fault_row *fault, int64_t job_id)
+{
+	size_t times = 0;
+
+	for (size_t i = 0; i < count; i++)
+		times += is_of(&found[i], fault, job_id);
+	return times;
+}
+
+static void check_breaks(struct fleet *f, struct span host, int64_t from_ms, size_t limit)
+{
+	const struct break_fault_wish wish = {host, from_ms, NEAR_MS, NEAR_MS / 2, limit};
+	const struct stream_ends ends = {read_memory, f, SILENT_MS};
+	struct break_fault *found;
+	int64_t oldest_ms = INT64_MAX;
+	size_t count, expected = 0;
+
+	CHECK_OK(store_read_break_faults(f->h.reader, f->h.arena, &ends, &wish, &found, &count, &err));
+	for (size_t i = 0; i < count; i++)
+		oldest_ms = found[i].ts_ms < oldest_ms ? found[i].ts_ms : oldest_ms;
+	for (size_t i = 0; i < FAULTS; i++)
+		for (int n = 0; n < 2; n++) {
+			bool is_one = is_break_fault(f, n, &f->faults[i], &wish);
+			size_t times = count_found(found, count, &f->faults[i], f->jobs[n]);
+			expected += is_one;
+			CHECK(is_one ? times || f->faults[i].ts_ms <= oldest_ms : !times);
+		}
+	CHECK_INT(count, expected < limit ? expected : limit);
+	CHECK(expected > 10);
+}
+
+static void end_job(struct fleet *f, int n, const char *name, int64_t ended_ms)
+{
+	struct job_row row = {
+		.job_id = f->jobs[n], .name = span_from(name), .document = SPAN("{}"), .ended_ms = ended_ms};
+
+	f->ended_ms[n] = ended_ms;
+	harness_begin(&f->h);
+	CHECK_OK(store_put_job(f->h.tx, &row, &err));
+	harness_commit(&f->h);
+}
+
+TEST(faults_near_breaks_are_those_of_machines_while_they_sent_a_stream)
+{
+	struct fleet f = {.random = 3};
+
+	f.h = harness_new();
+	harness_begin(&f.h);
+	f.jobs[0] = harness_job(&f.h, "train");
+	f.jobs[1] = harness_job(&f.h, "next");
+	f.teller = harness_job(&f.h, "kern");
+	put_stays(&f, 0);
+	put_stays(&f, 1);
+	put_faults(&f);
+	put_breaks(&f);
+	harness_commit(&f.h);
+	check_breaks(&f, SPAN(""), 0, 2 * FAULTS);
+	check_breaks(&f, SPAN(""), END_MS / 2, 2 * FAULTS);
+	check_breaks(&f, SPAN("gpu2"), 0, 2 * FAULTS);
+	check_breaks(&f, SPAN(""), 0, 7);
+	check_breaks(&f, SPAN(""), 0, LIMIT);
+	end_job(&f, 0, "train", END_MS / 2);
+	check_breaks(&f, SPAN(""), 0, 2 * FAULTS);
+	check_breaks(&f, SPAN(""), END_MS / 2 + NEAR_MS, 2 * FAULTS);
 	harness_done(&f.h);
 }

@@ -169,6 +169,32 @@ TEST(types_without_a_price_of_these_days_do_not_cost_what_jobs_of_old_are)
 	CHECK(ask_beside_old_jobs(MANY) <= ask_beside_old_jobs(FEW) + SLACK_STEPS);
 }
 
+/* What /metrics asks of money. */
+static int ask_money_beside(size_t count)
+{
+	struct harness h = harness_new();
+	struct deleted_cost *costs;
+	size_t cost_count;
+	uint64_t unpriced;
+
+	harness_begin(&h);
+	put_old_jobs(&h, "old", count);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_count_unpriced(h.reader, &unpriced, &err));
+	CHECK_INT(unpriced, count);
+	CHECK_OK(store_read_deleted_costs(h.reader, h.arena, SPAN("USD"), 9990, 10010, &costs, &cost_count, &err));
+	CHECK_INT(cost_count, 0);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(what_jobs_without_a_price_are_and_cost_is_read_without_them)
+{
+	CHECK(ask_money_beside(MANY) <= ask_money_beside(FEW) + SLACK_STEPS);
+}
+
 TEST(one_metric_or_stream_costs_the_same_beside_many_others)
 {
 	struct harness h = harness_new();
@@ -283,6 +309,44 @@ TEST(where_a_machine_went_is_read_once_however_many_streams_it_left)
 	CHECK(ask_who_left(FEW, 2 * MANY) <= ask_who_left(FEW, MANY) + SLACK_STEPS);
 }
 
+/* Jobs that one machine sends streams of all the time, and that broke off behind all faults but for one. */
+static int ask_broken(size_t jobs, size_t faults)
+{
+	const struct stream_ends ends = {says_nothing, NULL, 1000};
+	const struct break_fault_wish wish = {SPAN(""), 0, 0, 0, MANY};
+	struct harness h = harness_new();
+	struct break_fault *found;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t tells = harness_job(&h, "tells");
+	put_faults(&h, tells, faults);
+	for (size_t i = 0; i < jobs; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "job-%zu", i);
+		const struct goodput_incident broken = {.from_ms = i ? DAY_MS : 0, .cause = SPAN("")};
+		const struct goodput_row row = {.job_id = put_job(&h, name, 0, 1), .unpriced = SPAN("")};
+		put_stays(&h, row.job_id, 1, -1);
+		CHECK_OK(store_touch_goodput(h.tx, row.job_id, 0, &err));
+		CHECK_OK(store_put_goodput(h.tx, &row, NULL, 0, &broken, 1, &err));
+	}
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_break_faults(h.reader, h.arena, &ends, &wish, &found, &count, &err));
+	CHECK_INT(count, faults);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(breaks_near_faults_of_a_machine_cost_its_jobs_and_its_faults_and_not_one_by_the_other)
+{
+	int least = ask_broken(FEW, FEW);
+	int more_jobs = ask_broken(STREAMS_MANY, FEW), more_faults = ask_broken(FEW, MANY);
+
+	CHECK(ask_broken(STREAMS_MANY, MANY) <= more_jobs + more_faults - least + SLACK_STEPS);
+}
+
 /* ---- processes that are at work ---- */
 
 static int ask_ended(size_t streams)
@@ -357,4 +421,203 @@ static int ask_stragglers_of_one(size_t hosts)
 TEST(the_slow_steps_of_a_machine_cost_the_same_beside_those_of_many)
 {
 	CHECK(ask_stragglers_of_one(STREAMS_MANY) <= ask_stragglers_of_one(STREAMS_FEW) + SLACK_STEPS);
+}
+
+/* ---- incidents of one cause ---- */
+
+static uint32_t put_loss_incident(struct harness *h, int64_t job_id, size_t n, uint32_t cause_id)
+{
+	struct incident_row row = {.job_id = job_id,
+		.stream_id = (uint32_t)(n % 3 + 1),
+		.series_id = 1,
+		.metric = SPAN("loss"),
+		.cause_id = cause_id,
+		.incident = {.kind = INCIDENT_LOSS_SPIKE,
+			.state = INCIDENT_RECOVERED,
+			.opened_ordinal = n,
+			.opened_step = (int64_t)n,
+			.opened_ms = (int64_t)n}};
+	struct incident_news news;
+
+	CHECK_OK(store_put_incident(h->tx, &row, &news, &err));
+	row.cause_id = cause_id;
+	CHECK_OK(store_set_cause(h->tx, &row, &err));
+	return row.incident_id;
+}
+
+/* A group of three, of a job with many others behind restarts of long ago. */
+static int ask_group(size_t others)
+{
+	struct harness h = harness_new();
+	struct incident_group group;
+	struct incident_twin *twins;
+	struct span *streams;
+	int64_t next_id;
+	size_t count;
+	bool is_open, is_muted;
+
+	harness_begin(&h);
+	struct incident_row row = {.job_id = harness_job(&h, "restarts"),
+		.stream_id = harness_stream(&h, 1, "algo-1"),
+		.series_id = 1,
+		.metric = SPAN("loss"),
+		.incident = {.kind = INCIDENT_LOSS_SPIKE}};
+	for (size_t i = 0; i < others; i++)
+		put_loss_incident(&h, row.job_id, i, i % 2 ? 1 : 0);
+	uint32_t first = put_loss_incident(&h, row.job_id, others, 0);
+	put_loss_incident(&h, row.job_id, others + 1, first);
+	row.incident_id = put_loss_incident(&h, row.job_id, others + 2, first);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_look_in_group(h.reader, first, &row, &group, &err));
+	CHECK(group.first_opened_ms == (int64_t)others && group.last_opened_ms == (int64_t)others + 1);
+	CHECK(group.has_same && group.has_same_series && !group.is_open);
+	CHECK_OK(store_read_twins(h.reader, h.arena, first, &row, &twins, &count, &err));
+	CHECK_OK(store_is_group_open(h.reader, row.job_id, first, 0, &is_open, &err));
+	CHECK(!is_open);
+	CHECK_OK(store_read_fold_streams(h.reader, h.arena, &row, MANY, &streams, &count, &err));
+	CHECK_OK(store_is_muted(h.reader, &row, 1, &is_muted, &err));
+	CHECK_OK(store_next_incident_id(h.reader, row.job_id, &next_id, &err));
+	CHECK(!is_muted && next_id == row.incident_id + 1);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(a_group_of_incidents_costs_the_same_whatever_else_its_job_had)
+{
+	CHECK(ask_group(MANY) <= ask_group(FEW) + SLACK_STEPS);
+}
+
+/* What a job has open, behind many that are over. */
+static int ask_open(size_t others)
+{
+	struct incident_filter filter = {.state = INCIDENT_OPEN, .kind = -1, .cursor = SPAN(""), .limit = 9};
+	struct harness h = harness_new();
+	struct incident_row *rows;
+	struct incident_news news;
+	struct span cursor;
+	uint64_t open_count;
+	size_t count;
+
+	harness_begin(&h);
+	filter.job_id = harness_job(&h, "restarts");
+	struct incident_row open = {.job_id = filter.job_id,
+		.metric = SPAN(""),
+		.incident = {.kind = INCIDENT_STALL, .state = INCIDENT_OPEN, .opened_ordinal = 1}};
+	CHECK_OK(store_put_incident(h.tx, &open, &news, &err));
+	for (size_t i = 0; i < others; i++)
+		put_loss_incident(&h, filter.job_id, i, 0);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &cursor, &err));
+	CHECK_INT(count, 1);
+	CHECK_OK(store_count_open_incidents(h.reader, filter.job_id, &open_count, &err));
+	CHECK_INT(open_count, 1);
+	int steps = take_steps(h.reader);
+	filter.kind = INCIDENT_DEADLINE; /* there is none */
+	CHECK_OK(store_read_incidents(h.reader, h.arena, &filter, &rows, &count, &cursor, &err));
+	CHECK_INT(count, 0);
+	steps += take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(what_a_job_has_open_costs_the_same_whatever_it_had_before)
+{
+	CHECK(ask_open(MANY) <= ask_open(FEW) + SLACK_STEPS);
+}
+
+/* ---- what a log said ---- */
+
+static void put_hits(struct harness *h, int64_t job_id, uint32_t incident_id, struct span signature, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct signature_hit_row hit = {.job_id = job_id,
+			.stream_id = 1,
+			.signature = signature,
+			.first_line = i,
+			.incident_id = incident_id,
+			.count = 1,
+			.last_line = i,
+			.first_ms = (int64_t)i + 1,
+			.last_ms = (int64_t)i + 1,
+			.text = SPAN(""),
+			.host = SPAN("")};
+		CHECK_OK(store_put_signature_hit(h->tx, &hit, &err));
+	}
+}
+
+static int ask_said(size_t others)
+{
+	const struct span signatures[2] = {SPAN("mine"), SPAN("none")};
+	struct harness h = harness_new();
+	struct incident_said said;
+	struct quiet_incident *quiet;
+	struct said_hit *hits;
+	struct incident_news news;
+	size_t count;
+
+	harness_begin(&h);
+	struct incident_row open = {.job_id = harness_job(&h, "talks"),
+		.metric = SPAN(""),
+		.incident = {.kind = INCIDENT_STALL, .state = INCIDENT_OPEN, .opened_ordinal = 1}};
+	harness_stream(&h, open.job_id, "algo-1");
+	CHECK_OK(store_put_incident(h.tx, &open, &news, &err));
+	put_hits(&h, open.job_id, open.incident_id, SPAN("mine"), 3);
+	put_hits(&h, open.job_id, open.incident_id + 1, SPAN("other"), others);
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_said(h.reader, h.arena, open.job_id, open.incident_id, &said, &err));
+	CHECK_INT(said.count, 3);
+	CHECK_OK(store_read_quiet(h.reader, h.arena, INCIDENT_STALL, 9, 9, &quiet, &count, &err));
+	CHECK(count == 1 && quiet[0].last_ms == 3);
+	CHECK_OK(store_read_hits_of(h.reader, h.arena, open.job_id, signatures, 0, MANY, 9, &hits, &count, &err));
+	CHECK_INT(count, 3);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(what_was_said_of_an_incident_costs_the_same_whatever_else_was)
+{
+	CHECK(ask_said(MANY) <= ask_said(FEW) + SLACK_STEPS);
+}
+
+/* ---- what a machine measured ---- */
+
+static int ask_figures(size_t others)
+{
+	struct harness h = harness_new();
+	struct node_figure *figures;
+	size_t count;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "trains");
+	struct stream_row stream = {.job_id = job, .name = SPAN("system/gpu"), .host = SPAN("gpu")};
+	CHECK_OK(store_put_stream(h.tx, &stream, &err));
+	uint32_t trainer = harness_stream(&h, job, "algo-1");
+	for (size_t i = 0; i <= others; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "metric-%zu", i);
+		struct series_row series = {.job_id = job,
+			.stream_id = i ? trainer : stream.stream_id,
+			.metric = span_from(name),
+			.labels = SPAN(""),
+			.unit = SPAN(""),
+			.sealed = {.count = 2, .sum = 6}};
+		CHECK_OK(store_put_series(h.tx, &series, &err));
+	}
+	harness_commit(&h);
+	take_steps(h.reader);
+	CHECK_OK(store_read_node_figures(h.reader, h.arena, SPAN("gpu"), 9, &figures, &count, &err));
+	CHECK(count == 1 && figures[0].mean == 3);
+	int steps = take_steps(h.reader);
+	harness_done(&h);
+	return steps;
+}
+
+TEST(what_a_machine_measured_costs_the_same_beside_other_series_of_its_jobs)
+{
+	CHECK(ask_figures(MANY) <= ask_figures(FEW) + SLACK_STEPS);
 }

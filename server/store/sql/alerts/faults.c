@@ -223,9 +223,10 @@ enum status store_read_hits_of(struct store_reader *reader, struct arena *arena,
 	const struct said_hit like = {.row = {.job_id = job_id}};
 
 	TRY(statement_open(&s, reader,
-		HITS "signature_hits AS h JOIN streams AS r ON r.job_id = h.job_id AND r.stream_id = h.stream_id"
-		     " WHERE h.job_id = ?1 AND h.last_ms >= ?2 AND h.first_ms <= ?3 AND h.signature IN (?5, ?6)"
-		     " ORDER BY h.first_ms, h.stream_id, h.first_line LIMIT ?4",
+		HITS
+		"signature_hits AS h INDEXED BY signature_hits_by_time JOIN streams AS r ON r.job_id = h.job_id AND r.stream_id = h.stream_id"
+		" WHERE h.job_id = ?1 AND h.last_ms >= ?2 AND h.first_ms <= ?3 AND h.signature IN (?5, ?6)"
+		" ORDER BY h.first_ms, h.stream_id, h.first_line LIMIT ?4",
 		err));
 	bind_numbers(&s, job_id, from_ms, to_ms, limit);
 	bind_text(&s, signatures[0]);
@@ -303,7 +304,7 @@ enum status store_read_said(struct store_reader *reader, struct arena *arena, in
 
 	*out = (struct incident_said){.last_stream = SPAN(""), .last_text = SPAN("")};
 	TRY(statement_open(&s, reader,
-		"SELECT h.stream_id, r.name, h.signature, h.count, h.last_line, h.last_ms, h.text FROM signature_hits AS h"
+		"SELECT h.stream_id, r.name, h.signature, h.count, h.last_line, h.last_ms, h.text FROM signature_hits AS h INDEXED BY signature_hits_by_incident"
 		" JOIN streams AS r ON r.job_id = h.job_id AND r.stream_id = h.stream_id WHERE h.job_id = ? AND"
 		" h.incident_id = ? ORDER BY h.stream_id",
 		err));
@@ -316,8 +317,8 @@ enum status store_read_said(struct store_reader *reader, struct arena *arena, in
 	}
 }
 
-#define LAST_SAID                                                                                                      \
-	"SELECT max(h.last_ms) FROM signature_hits AS h WHERE h.job_id = incidents.job_id AND h.incident_id ="         \
+#define LAST_SAID                                                                                                                                    \
+	"SELECT max(h.last_ms) FROM signature_hits AS h INDEXED BY signature_hits_by_incident WHERE h.job_id = incidents.job_id AND h.incident_id =" \
 	" incidents.incident_id"
 
 enum status store_read_quiet(struct store_reader *reader, struct arena *arena, enum incident_kind kind,

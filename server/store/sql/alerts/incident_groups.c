@@ -5,6 +5,11 @@
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
 
+/* The incident ?2 of the job ?1, and those of its cause: by two keys, as an OR of the two reads all incidents that the job ever had. */
+#define MEMBERS                                                                                                        \
+	"(SELECT CAST(?2 AS BIGINT) UNION ALL SELECT c.incident_id FROM incidents AS c"                                \
+	" WHERE c.job_id = ?1 AND c.cause_id = ?2 AND c.cause_id <> 0)"
+
 enum status store_read_first_incidents(struct store_reader *reader, struct arena *arena, int64_t job_id, size_t limit,
 	struct incident_row **out, size_t *count, struct error *err)
 {
@@ -44,7 +49,7 @@ static enum status read_extent(struct store_reader *reader, uint32_t group_id, c
 	TRY(statement_open(&s, reader,
 		"SELECT max(" SQL_TRUTH(
 			"state = 0") "), min(first_step), max(last_step), min(opened_ms), max(opened_ms) FROM incidents"
-				     " WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND incident_id <> ?3",
+				     " WHERE job_id = ?1 AND incident_id IN " MEMBERS " AND incident_id <> ?3",
 		err));
 	bind_member(&s, group_id, row);
 	return row_read(&s, NULL, ROWS(fields, struct incident_group), out, &has_row, err);
@@ -62,7 +67,7 @@ static enum status read_same(struct store_reader *reader, uint32_t group_id, con
 
 	TRY(statement_open(&s, reader,
 		"SELECT count(*), min(i.state), max(i.last_step), max(i.opened_ms), max(i.closed_ms) FROM incidents AS i"
-		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.incident_id <> ?3 AND i.kind = ?4"
+		" WHERE i.job_id = ?1 AND i.incident_id IN " MEMBERS " AND i.incident_id <> ?3 AND i.kind = ?4"
 		" AND i.rule_id = ?5 AND i.metric = ?6",
 		err));
 	bind_member(&s, group_id, row);
@@ -80,12 +85,12 @@ static enum status find_fold(struct store_reader *reader, uint32_t group_id, con
 
 	TRY(statement_open(&s, reader,
 		"SELECT i.incident_id FROM incidents AS i"
-		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
+		" WHERE i.job_id = ?1 AND i.incident_id IN " MEMBERS " AND i.fold_id = 0 AND i.incident_id <> ?3"
 		" AND i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6 AND i.stream_id <> ?7"
 		" AND (i.kind <> ?8 OR EXISTS (SELECT 1 FROM streams AS a, streams AS b WHERE a.job_id = ?1 AND b.job_id = ?1"
 		" AND a.stream_id = i.stream_id AND b.stream_id = ?7 AND a.host = b.host AND a.host <> ''))"
-		" AND NOT EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = ?1 AND f.stream_id = ?7 AND f.metric = ?6"
-		" AND f.kind = ?4 AND f.rule_id = ?5 AND f.fold_id = i.incident_id AND f.incident_id <> ?3)"
+		" AND NOT EXISTS (SELECT 1 FROM incidents AS f INDEXED BY incidents_by_fold WHERE f.job_id = ?1 AND f.stream_id = ?7 AND f.metric = ?6"
+		" AND f.kind = ?4 AND f.rule_id = ?5 AND f.fold_id = i.incident_id AND f.fold_id <> 0 AND f.incident_id <> ?3)"
 		" ORDER BY i.incident_id DESC LIMIT 1",
 		err));
 	bind_member(&s, group_id, row);
@@ -103,7 +108,7 @@ static enum status has_same_series(struct store_reader *reader, uint32_t group_i
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND incident_id <> ?3"
+		"SELECT 1 FROM incidents WHERE job_id = ?1 AND incident_id IN " MEMBERS " AND incident_id <> ?3"
 		" AND stream_id = ?4 AND metric = ?5 AND kind = ?6 AND rule_id = ?7 LIMIT 1",
 		err));
 	bind_member(&s, group_id, row);
@@ -154,7 +159,7 @@ enum status store_read_twins(struct store_reader *reader, struct arena *arena, u
 		"SELECT i.incident_id, i.metric, coalesce(s.role, 0), coalesce((SELECT role FROM series WHERE job_id = ?1"
 		" AND series_id = ?10), 0) FROM incidents AS i"
 		" LEFT JOIN series AS s ON s.job_id = i.job_id AND s.series_id = i.series_id"
-		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR i.cause_id = ?2) AND i.fold_id = 0 AND i.incident_id <> ?3"
+		" WHERE i.job_id = ?1 AND i.incident_id IN " MEMBERS " AND i.fold_id = 0 AND i.incident_id <> ?3"
 		" AND i.kind = ?4 AND i.rule_id = ?5 AND i.metric <> ?6 AND i.series_id <> 0"
 		" AND " SQL_TRUTH(
 			"i.line = -1") " <> ?7 AND (i.opened_step = ?8 OR i.first_step = ?13 OR i.opened_ordinal = ?9"
@@ -180,7 +185,7 @@ enum status store_is_group_open(struct store_reader *reader, int64_t job_id, uin
 {
 	*is_open = false;
 	return read_number(reader,
-		"SELECT 1 FROM incidents WHERE job_id = ?1 AND (incident_id = ?2 OR cause_id = ?2) AND state = 0"
+		"SELECT 1 FROM incidents WHERE job_id = ?1 AND incident_id IN " MEMBERS " AND state = 0"
 		" AND (?3 = 0 OR ((?3 >> CAST(kind AS INTEGER)) & 1) <> 0) LIMIT 1",
 		NUMBERS(job_id, group_id, kinds), is_open, err);
 }
@@ -202,7 +207,7 @@ enum status store_is_muted(
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, reader,
-		"SELECT 1 FROM incidents AS i"
+		"SELECT 1 FROM incidents AS i INDEXED BY incidents_muted"
 		" WHERE i.job_id = ?1 AND i.muted_until_ms <> 0 AND i.muted_until_ms > ?2 AND (i.incident_id = ?3"
 		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6"
 		" AND (i.opened_ordinal >> CAST(?7 AS INTEGER)) = ?8)) LIMIT 1",
@@ -221,8 +226,8 @@ enum status store_read_fold_streams(struct store_reader *reader, struct arena *a
 
 	TRY(statement_open(&s, reader,
 		"SELECT r.name FROM incidents AS i JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
-		" WHERE i.job_id = ?1 AND (i.incident_id = ?2 OR (i.fold_id = ?2 AND i.fold_id <> 0)) AND i.metric = ?4"
-		" AND i.kind = ?5"
+		" WHERE i.job_id = ?1 AND i.incident_id IN (SELECT CAST(?2 AS BIGINT) UNION ALL SELECT f.incident_id"
+		" FROM incidents AS f WHERE f.job_id = ?1 AND f.fold_id = ?2 AND f.fold_id <> 0) AND i.metric = ?4 AND i.kind = ?5"
 		" ORDER BY i.incident_id LIMIT ?3",
 		err));
 	bind_numbers(&s, row->job_id, row->incident_id, limit);

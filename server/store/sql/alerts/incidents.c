@@ -222,7 +222,7 @@ enum status store_acknowledge_incident(
 static const char *const same_sql[SAME_AS_NONE] = {
 	/* of the old series, or of none since an earlier back-fill did not find it */
 	[SAME_NAME] =
-		"SELECT incident_id, series_id, opened_ordinal FROM incidents WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
+		"SELECT incident_id, series_id, opened_ordinal FROM incidents INDEXED BY incidents_by_line WHERE job_id = ?1 AND stream_id = ?2 AND kind = ?3"
 		" AND line = ?4 AND metric = ?5 AND rule_id = 0 AND (series_id = 0 OR series_id BETWEEN ?6 AND ?7)"
 		" AND (?4 <> -1 OR opened_step = ?8) ORDER BY " SQL_TRUTH(
 			"series_id = 0") ", life, incident_id LIMIT 1",

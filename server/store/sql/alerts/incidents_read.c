@@ -11,26 +11,37 @@
 
 enum { CURSOR_BYTES = 80, MATCHED_AT_ONCE = 500 };
 
-#define HAS_OPEN_FOLD                                                                                                     \
-	"EXISTS (SELECT 1 FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0" \
+/* By that index, as SQLite takes the job's key for as good, and reads all that it ever had for each row. */
+#define HAS_OPEN_FOLD                                                                                                                                  \
+	"EXISTS (SELECT 1 FROM incidents AS f INDEXED BY incidents_by_fold WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0" \
 	" AND f.state = 0)"
 
 /* Of the open ones that a list shows in one row: the row itself, or else the first that is folded into it. */
-#define IS_FIRST_SHOWN                                                                                                 \
-	" AND (i.fold_id = 0 OR NOT EXISTS (SELECT 1 FROM incidents AS o WHERE o.job_id = i.job_id AND o.state = 0"    \
+#define IS_FIRST_SHOWN                                                                                                                        \
+	" AND (i.fold_id = 0 OR NOT EXISTS (SELECT 1 FROM incidents AS o INDEXED BY incidents_open WHERE o.job_id = i.job_id AND o.state = 0" \
 	" AND (o.incident_id = i.fold_id OR (o.fold_id = i.fold_id AND o.incident_id < i.incident_id))))"
 
-#define INCIDENTS                                                                                                                   \
-	"SELECT i.job_id, i.incident_id, i.series_id, i.stream_id, j.name, i.metric, coalesce(r.name, ''), i.kind,"                 \
-	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms, i.closed_why," \
-	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"                      \
-	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                                  \
-	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id, i.attempt, i.life, i.known_ms,"                                       \
-	" (SELECT count(*) FROM incidents AS f WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0"          \
-	" AND f.metric = i.metric AND f.kind = i.kind),"                                                                            \
-	" " SQL_TRUTH(HAS_OPEN_FOLD) " FROM incidents AS i"                                                                         \
-				     " JOIN jobs AS j ON j.job_id = i.job_id"                                                       \
-				     " LEFT JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
+#define INCIDENT_COLUMNS                                                                                                                                \
+	"SELECT i.job_id, i.incident_id, i.series_id, i.stream_id, j.name, i.metric, coalesce(r.name, ''), i.kind,"                                     \
+	" i.severity, i.state, i.opened_ordinal, i.first_step, i.last_step, i.opened_step, i.opened_ms, i.closed_ms, i.closed_why,"                     \
+	" i.line, i.is_historic, i.value, i.value_kind, i.expected, i.expected_kind, i.spread, i.spread_kind,"                                          \
+	" i.score, i.score_kind, i.worst, i.worst_kind, i.worst_step, i.acknowledged_ms, i.facts,"                                                      \
+	" i.muted_until_ms, i.cause_id, i.fold_id, i.rule_id, i.attempt, i.life, i.known_ms,"                                                           \
+	" (SELECT count(*) FROM incidents AS f INDEXED BY incidents_by_fold WHERE f.job_id = i.job_id AND f.fold_id = i.incident_id AND f.fold_id <> 0" \
+	" AND f.metric = i.metric AND f.kind = i.kind),"                                                                                                \
+	" " SQL_TRUTH(HAS_OPEN_FOLD) " FROM "
+#define AND_THEIR                                                                                                      \
+	" JOIN jobs AS j ON j.job_id = i.job_id"                                                                       \
+	" LEFT JOIN streams AS r ON r.job_id = i.job_id AND r.stream_id = i.stream_id"
+#define INCIDENTS INCIDENT_COLUMNS "incidents AS i" AND_THEIR
+
+/* Of a job those that are open, and those that others are shown in which are: of all that it ever had these are few. */
+#define OPEN_OF_JOB                                                                                                    \
+	INCIDENT_COLUMNS                                                                                               \
+	"(SELECT o.incident_id FROM incidents AS o INDEXED BY incidents_open WHERE o.job_id = ?7 AND o.state = 0"      \
+	" UNION SELECT o.fold_id FROM incidents AS o INDEXED BY incidents_open WHERE o.job_id = ?7 AND o.state = 0"    \
+	" AND o.fold_id <> 0) AS k CROSS JOIN incidents AS i" AND_THEIR                                                \
+	" WHERE i.job_id = ?7 AND i.incident_id = k.incident_id AND "
 
 /* time: the column by which they are chosen and ordered. */
 #define MATCHES(time)                                                                                                  \
@@ -101,21 +112,25 @@ static enum status print_cursor(const struct incident_filter *filter, const stru
 	return OK;
 }
 
+#define BEHIND(time) "(i." time ", i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES(time)
+
+static const char *list_of(const struct incident_filter *filter)
+{
+	if (filter->is_by_known)
+		return INCIDENTS " WHERE ?7 = 0 AND " BEHIND("known_ms");
+	if (!filter->job_id)
+		return INCIDENTS " WHERE ?7 = 0 AND " BEHIND("opened_ms");
+	return filter->state == INCIDENT_OPEN ? OPEN_OF_JOB BEHIND("opened_ms")
+					      : INCIDENTS " WHERE i.job_id = ?7 AND " BEHIND("opened_ms");
+}
+
 static enum status open_list(
 	struct statement *s, struct store_reader *reader, const struct incident_filter *filter, struct error *err)
 {
 	struct place place = {0};
 
 	TRY(parse_cursor(filter->cursor, &place, err));
-	TRY(statement_open(s, reader,
-		filter->is_by_known ? INCIDENTS
-			" WHERE ?7 = 0 AND (i.known_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES("known_ms")
-		: filter->job_id ? INCIDENTS
-			" WHERE i.job_id = ?7 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES(
-				"opened_ms")
-				 : INCIDENTS
-			" WHERE ?7 = 0 AND (i.opened_ms, i.job_id, i.incident_id) < (?1, ?2, ?3)" MATCHES("opened_ms"),
-		err));
+	TRY(statement_open(s, reader, list_of(filter), err));
 	uint64_t limit =
 		filter->limit < INT64_MAX ? filter->limit + 1 : INT64_MAX; /* one more tells whether a page follows */
 	/* the job is ?7 of the one alone, has_all ?8 behind it in both */
@@ -241,7 +256,7 @@ enum status store_read_rule_incidents(struct store_reader *reader, struct arena 
 enum status store_count_open_incidents(struct store_reader *reader, int64_t job_id, uint64_t *count, struct error *err)
 {
 	return read_number(reader,
-		job_id ? "SELECT count(*) FROM incidents AS i WHERE i.state = 0 AND i.job_id = ?" IS_FIRST_SHOWN
+		job_id ? "SELECT count(*) FROM incidents AS i INDEXED BY incidents_open WHERE i.state = 0 AND i.job_id = ?" IS_FIRST_SHOWN
 		       : "SELECT count(*) FROM incidents AS i WHERE i.state = 0" IS_FIRST_SHOWN,
 		job_id ? NUMBERS(job_id) : NUMBERS(), count, err);
 }

@@ -63,73 +63,100 @@ static void ask_memory(const struct stream_ends *ends, struct stay *stay)
 }
 
 /* With its first line; who opened a session is there before that. */
-static int64_t begin_ms(const struct stay *stay)
+int64_t stay_begin_ms(const struct stay *stay)
 {
 	if (stay->from_ms)
 		return stay->from_ms;
 	return stay->first_ms ? lesser(stay->first_ms, stay->since_ms) : stay->since_ms;
 }
 
-static int by_number(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	const struct beginning *x = a, *y = b;
 
-	return (x > y) - (x < y);
+	return (x->ms > y->ms) - (x->ms < y->ms);
 }
 
-static enum status read_beginnings(struct presence *p, const struct stay *stay, struct error *err)
+static void find_others(struct beginnings *all)
+{
+	for (size_t i = all->count; i-- > 0;) {
+		size_t next = i + 1;
+		bool is_same = next < all->count && all->items[next].job_id == all->items[i].job_id;
+		all->items[i].other = is_same ? all->items[next].other : next;
+	}
+}
+
+/* without: a job, whose own are left out */
+static enum status read_beginnings(struct presence *p, const struct stay *stay, int64_t without, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	struct beginnings *out = &p->elsewhere;
 	size_t cap = 0;
 	bool has_row;
 
-	*out = (struct beginnings){stay->host, stay->job_id, stay->last_ms, INT64_MAX, NULL, 0};
+	*out = (struct beginnings){stay->host, without, stay->last_ms, INT64_MAX, NULL, 0};
 	TRY(statement_open(&s, p->reader,
 		"SELECT " STAY_BEGINNING
 		" FROM stream_hosts AS h CROSS JOIN streams AS s WHERE h.host = ?1 AND h.since_ms > ?2"
 		" AND h.job_id <> ?3" STAY_STREAM " ORDER BY h.since_ms LIMIT ?4",
 		err));
 	bind_text(&s, stay->host);
-	bind_numbers(&s, stay->last_ms, stay->job_id, BEGINNINGS_READ);
+	bind_numbers(&s, stay->last_ms, without, BEGINNINGS_READ);
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {
 		struct stay other = read_beginning(&s);
 		if (!other.from_ms && !other.first_ms)
 			ask_memory(p->ends, &other);
-		out->times = rows_grow(p->arena, out->times, out->count, &cap, sizeof *out->times);
-		if (!out->times)
+		out->items = rows_grow(p->arena, out->items, out->count, &cap, sizeof *out->items);
+		if (!out->items)
 			return error_no_memory(err);
-		out->times[out->count++] = lesser(begin_ms(&other), other.since_ms);
+		out->items[out->count++] =
+			(struct beginning){lesser(stay_begin_ms(&other), other.since_ms), other.job_id, 0};
 		if (out->count == BEGINNINGS_READ)
 			out->until_ms = other.since_ms;
 		TRY(statement_step(&s, &has_row, err));
 	}
 	if (out->count)
-		qsort(out->times, out->count, sizeof *out->times, by_number);
+		qsort(out->items, out->count, sizeof *out->items, by_time);
+	find_others(out);
 	return statement_check(&s, err);
 }
 
-/* Behind its last line it may have begun to send to another job: it has left from then on. */
-static enum status end_by_leaving(struct presence *p, struct stay *stay, struct error *err)
+/* The first one behind its last line that is of another job; NULL: none is known. */
+static const struct beginning *find_elsewhere(const struct beginnings *known, const struct stay *stay)
 {
-	const struct beginnings *known = &p->elsewhere;
 	size_t low = 0;
 
-	if (!stay->last_ms || stay->end_ms <= stay->last_ms)
-		return OK;
-	if (known->job_id != stay->job_id || !span_equal(known->host, stay->host) || stay->last_ms < known->after_ms ||
-		stay->last_ms >= known->until_ms)
-		TRY(read_beginnings(p, stay, err));
 	for (size_t high = known->count; low < high;) {
 		size_t middle = (low + high) / 2;
-		if (known->times[middle] <= stay->last_ms)
+		if (known->items[middle].ms <= stay->last_ms)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low < known->count)
-		stay->end_ms = lesser(stay->end_ms, known->times[low] - 1);
+	if (low < known->count && known->items[low].job_id == stay->job_id)
+		low = known->items[low].other;
+	return low < known->count ? &known->items[low] : NULL;
+}
+
+/* Behind its last line it may have begun to send to another job: it has left from then on. Of a job whose own streams are all that was read
+ * those are left out. */
+static enum status end_by_leaving(struct presence *p, struct stay *stay, struct error *err)
+{
+	const struct beginnings *known = &p->elsewhere;
+
+	if (!stay->last_ms || stay->end_ms <= stay->last_ms)
+		return OK;
+	if ((known->job_id && known->job_id != stay->job_id) || !span_equal(known->host, stay->host) ||
+		stay->last_ms < known->after_ms || stay->last_ms >= known->until_ms)
+		TRY(read_beginnings(p, stay, 0, err));
+	const struct beginning *elsewhere = find_elsewhere(known, stay);
+	if (!elsewhere && !known->job_id && known->until_ms < INT64_MAX) {
+		TRY(read_beginnings(p, stay, stay->job_id, err));
+		elsewhere = find_elsewhere(known, stay);
+	}
+	if (elsewhere)
+		stay->end_ms = lesser(stay->end_ms, elsewhere->ms - 1);
 	return OK;
 }
 
@@ -151,7 +178,7 @@ enum status stay_is_sent(
 	if (!stay->first_ms || first_ms > stay->last_ms)
 		ask_memory(p->ends, stay);
 	end_stay(stay, p->ends->silent_ms);
-	*out = last_ms >= begin_ms(stay) && first_ms <= stay->end_ms;
+	*out = last_ms >= stay_begin_ms(stay) && first_ms <= stay->end_ms;
 	if (!*out || first_ms <= stay->last_ms)
 		return OK;
 	TRY(end_by_leaving(p, stay, err));
@@ -170,25 +197,33 @@ static int by_last_line(const void *a, const void *b)
 
 static int by_beginning(const void *a, const void *b)
 {
-	int64_t x = begin_ms(a), y = begin_ms(b);
+	const struct stay *x = a, *y = b;
+	int64_t x_ms = stay_begin_ms(x), y_ms = stay_begin_ms(y);
 
-	return (x > y) - (x < y);
+	if (x->job_id != y->job_id)
+		return x->job_id < y->job_id ? -1 : 1;
+	return (x_ms > y_ms) - (x_ms < y_ms);
 }
 
-enum status stays_end(struct presence *p, struct stay *stays, size_t count, struct error *err)
+void stays_end_by_silence(struct presence *p, struct stay *stays, size_t count)
 {
-	int64_t reach_ms = INT64_MIN;
-
 	for (size_t i = 0; i < count; i++) {
 		ask_memory(p->ends, &stays[i]);
 		end_stay(&stays[i], p->ends->silent_ms);
 	}
+}
+
+enum status stays_end_by_leaving(struct presence *p, struct stay *stays, size_t count, struct error *err)
+{
 	qsort(stays, count, sizeof *stays, by_last_line);
 	for (size_t i = 0; i < count; i++)
-		TRY(end_by_leaving(p, &stays[i], err));
+		if (!stays[i].is_settled)
+			TRY(end_by_leaving(p, &stays[i], err));
 	qsort(stays, count, sizeof *stays, by_beginning);
-	for (size_t i = 0; i < count; i++)
-		stays[i].reach_ms = reach_ms = greater(reach_ms, stays[i].end_ms);
+	for (size_t i = 0; i < count; i++) {
+		bool is_first = !i || stays[i - 1].job_id != stays[i].job_id;
+		stays[i].reach_ms = is_first ? stays[i].end_ms : greater(stays[i - 1].reach_ms, stays[i].end_ms);
+	}
 	return OK;
 }
 
@@ -198,7 +233,7 @@ bool stays_were_there(const struct stay *stays, size_t count, int64_t first_ms, 
 
 	for (size_t high = count; low < high;) {
 		size_t middle = (low + high) / 2;
-		if (begin_ms(&stays[middle]) <= last_ms)
+		if (stay_begin_ms(&stays[middle]) <= last_ms)
 			low = middle + 1;
 		else
 			high = middle;

@@ -21,7 +21,8 @@ struct stay {
 	int64_t exit_ms; /* when the process of that ended; 0: nobody said */
 	int64_t job_end_ms; /* so long it lasts where nobody did */
 	int64_t end_ms; /* the last time at which it sends it */
-	int64_t reach_ms; /* the last end of its host's stays that begin no later */
+	bool is_settled; /* nothing is asked of the time between its last line and that end */
+	int64_t reach_ms; /* the last end of its host's and its job's stays that begin no later */
 };
 /* Columns of stream_hosts h and streams s. */
 #define STAY_FOR_EVER "9223372036854775807"
@@ -35,17 +36,23 @@ struct stay {
 	", coalesce((SELECT nullif(o.ended_ms, 0) FROM jobs AS o WHERE o.job_id = h.job_id), " STAY_FOR_EVER ")"
 #define STAY_STREAM " AND s.job_id = h.job_id AND s.stream_id = h.stream_id"
 
+int64_t stay_begin_ms(const struct stay *stay);
 struct stay stay_read(struct statement *s, struct arena *arena);
 
-/* When a machine began to send streams of other jobs than this one, of those that came within the two times. */
+/* When a machine began to send streams, of those that came within the two times. */
+struct beginning {
+	int64_t ms, job_id;
+	size_t other; /* the next one that is of another job; their number: none is */
+};
 struct beginnings {
 	struct span host;
-	int64_t job_id, after_ms, until_ms;
-	int64_t *times; /* ascending */
+	int64_t job_id; /* whose are left out; 0: nobody's */
+	int64_t after_ms, until_ms;
+	struct beginning *items; /* ascending */
 	size_t count;
 };
 
-/* Who asks for the machines of a job, and what it read last: stays of one host that are asked for by their last lines share it. */
+/* Who asks for machines of jobs, and what it read last: stays of one host that are asked for by their last lines share it. */
 struct presence {
 	struct store_reader *reader;
 	struct arena *arena;
@@ -56,7 +63,9 @@ struct presence {
 /* Did it send the stream at some time of the two? */
 enum status stay_is_sent(struct presence *p, struct stay *stay, int64_t first_ms, int64_t last_ms, bool *out,
 	struct error *err) MUST_CHECK;
-/* Those of one host, with ends and reaches, and by their beginning. */
-enum status stays_end(struct presence *p, struct stay *stays, size_t count, struct error *err) MUST_CHECK;
-/* Whether that host sent any stream at some time of the two. */
+/* Those of one host, with the end that silence or another machine put to them. */
+void stays_end_by_silence(struct presence *p, struct stay *stays, size_t count);
+/* And by its sending to other jobs, unless is_settled; with reaches: by job, and by their beginning. */
+enum status stays_end_by_leaving(struct presence *p, struct stay *stays, size_t count, struct error *err) MUST_CHECK;
+/* Whether that host sent any of these, of one job, at some time of the two. */
 bool stays_were_there(const struct stay *stays, size_t count, int64_t first_ms, int64_t last_ms);

@@ -6,55 +6,8 @@
 
 #include <stdlib.h>
 
-/* ---- of machines of jobs that broke off ---- */
-
 /* A log's words count for its team's jobs, and the fleet's own, of no team, for all; not a deleted job's. */
 #define COUNTS " AND t.job_id = f.job_id AND t.team IN ('', j.team)"
-
-/* Much of what stay_is_sent would deny is not read. ?1: how long a machine may be silent. */
-#define BREAK_FAULTS                                                                                                   \
-	"SELECT " STAY_COLUMNS ", f.ts_ms, f.last_ms, f.signature FROM node_faults AS f"                               \
-	" CROSS JOIN stream_hosts AS h CROSS JOIN streams AS s CROSS JOIN jobs AS j CROSS JOIN jobs AS t"              \
-	" WHERE f.ts_ms >= ?2 AND f.cleared = '' AND h.host = f.host AND h.job_id <> f.job_id"                         \
-	" AND f.last_ms >= h.from_ms AND (h.until_ms = 0 OR f.ts_ms <= h.until_ms + ?1)" STAY_STREAM                   \
-	" AND j.job_id = h.job_id" COUNTS " AND EXISTS (SELECT 1 FROM goodput_breaks AS b"                             \
-	" WHERE b.job_id = h.job_id AND f.last_ms >= b.from_ms - ?3 AND (b.to_ms = 0 OR f.ts_ms <= b.to_ms))"
-#define NEWEST_FIRST " ORDER BY f.ts_ms DESC"
-
-enum status store_read_break_faults(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
-	struct span host, int64_t from_ms, int64_t near_ms, size_t limit, struct break_fault **out, size_t *count,
-	struct error *err)
-{
-	AUTO_DONE(statement) s = {0};
-	struct presence presence = {.reader = reader, .arena = arena, .ends = ends};
-	size_t cap = 0;
-	bool has_row, is_there;
-
-	*out = NULL;
-	*count = 0;
-	TRY(statement_open(
-		&s, reader, host.len ? BREAK_FAULTS " AND f.host = ?4" NEWEST_FIRST : BREAK_FAULTS NEWEST_FIRST, err));
-	bind_numbers(&s, ends->silent_ms, from_ms, near_ms);
-	if (host.len)
-		bind_text(&s, host);
-	while (*count < limit) {
-		TRY(statement_step(&s, &has_row, err));
-		if (!has_row)
-			break;
-		struct stay stay = stay_read(&s, arena);
-		struct break_fault fault = {.host = stay.host, .job_id = stay.job_id, .ts_ms = column_i64(&s)};
-		fault.last_ms = column_i64(&s);
-		TRY(stay_is_sent(&presence, &stay, fault.ts_ms, fault.last_ms, &is_there, err));
-		if (!is_there)
-			continue;
-		fault.signature = column_span(&s, arena);
-		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
-		if (!*out)
-			return error_no_memory(err);
-		(*out)[(*count)++] = fault;
-	}
-	return statement_check(&s, err);
-}
 
 /* ---- of machines of one job ---- */
 
@@ -160,8 +113,10 @@ static enum status add_host(struct telling *t, struct stay *stays, size_t count,
 		TRY(statement_step(&s, &has_row, err));
 		if (!has_row)
 			break;
-		if (!has_ends)
-			TRY(stays_end(&t->presence, stays, count, err));
+		if (!has_ends) {
+			stays_end_by_silence(&t->presence, stays, count);
+			TRY(stays_end_by_leaving(&t->presence, stays, count, err));
+		}
 		has_ends = true;
 		struct said_hit hit = {.row = {.job_id = t->job_id, .host = stays->host}, .stream = SPAN("")};
 		hit.row.first_ms = column_i64(&s);

@@ -4,6 +4,7 @@
 #include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
+#include "store/fleet_rows.h"
 #include "store/goodput.h"
 #include "store/run.h"
 
@@ -480,14 +481,15 @@ static bool is_same_link(const struct goodput_went_on *a, const struct goodput_w
 	       apart_ms < SAME_MS;
 }
 
+/* *unpriced: it is among the jobs without a price */
 static enum status look_up(struct store_tx *tx, const struct goodput_row *row, struct goodput_went_on *went_on,
-	bool *is_there, struct error *err)
+	int *unpriced, bool *is_there, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 
 	TRY(statement_open(&s, store_tx_reader(tx),
-		"SELECT paused_ms, is_over, work_to_ms, went_on_from, went_on_step_ms, went_on_work_ms, went_on_silent_ms"
-		" FROM goodput WHERE job_id = ?" NOT_IN_TRASH,
+		"SELECT paused_ms, is_over, work_to_ms, went_on_from, went_on_step_ms, went_on_work_ms, went_on_silent_ms,"
+		" " SQL_TRUTH("unpriced <> ''") " FROM goodput WHERE job_id = ?" NOT_IN_TRASH,
 		err));
 	bind_i64(&s, row->job_id);
 	TRY(statement_step(&s, is_there, err));
@@ -500,6 +502,7 @@ static enum status look_up(struct store_tx *tx, const struct goodput_row *row, s
 	went_on->step_ms = column_i64(&s);
 	went_on->work_ms = column_i64(&s);
 	went_on->silent_ms = column_i64(&s);
+	*unpriced = column_bool(&s);
 	return is_same ? OK : tx_note_change(tx, row->job_id, SEARCH_CHANGED_JOB, err);
 }
 
@@ -512,10 +515,11 @@ enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row
 	struct goodput_day *old;
 	size_t old_count;
 	bool is_there;
+	int unpriced;
 
 	if (!arena)
 		return error_no_memory(err);
-	TRY(look_up(tx, row, &went_on, &is_there, err));
+	TRY(look_up(tx, row, &went_on, &unpriced, &is_there, err));
 	if (!is_there)
 		return OK; /* deleted since: the totals have it as it was */
 	if (is_same_link(&went_on, &row->went_on))
@@ -526,6 +530,7 @@ enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row
 		store_tx_reader(tx), arena, row->job_id, INT64_MIN, INT64_MAX, &old, &old_count, err));
 	TRY(put_days(tx, row->job_id, old, old_count, days, day_count, err));
 	TRY(put_incidents(tx, row->job_id, incidents, incident_count, err));
+	TRY(store_add_fleet_total(tx, "unpriced_jobs", SPAN(""), (row->unpriced.len > 0) - unpriced, err));
 	return put_row(tx, &kept, err);
 }
 
@@ -654,9 +659,10 @@ enum status store_count_unpriced(struct store_reader *reader, uint64_t *jobs, st
 	AUTO_DONE(statement) s = {0};
 	bool has_row;
 
-	TRY(statement_open(&s, reader, "SELECT count(*) FROM goodput WHERE unpriced <> ''" NOT_IN_TRASH, err));
+	TRY(statement_open(
+		&s, reader, "SELECT value FROM fleet_totals WHERE name = 'unpriced_jobs' AND instance_type = ''", err));
 	TRY(statement_step(&s, &has_row, err));
-	*jobs = column_u64(&s);
+	*jobs = has_row ? column_u64(&s) : 0;
 	return OK;
 }
 

@@ -2,6 +2,7 @@
 #include "store/driver/common_sql.h"
 #include "store/driver/rows.h"
 #include "store/driver/statement.h"
+#include "store/fleet_rows.h"
 #include "store/goodput.h"
 #include "store/sql/fleet/deleted_jobs.h"
 
@@ -19,7 +20,7 @@ enum status store_read_deleted_costs(struct store_reader *reader, struct arena *
 			"lost_cost") " FROM"
 				     " (SELECT currency, cost, lost_cost FROM goodput_deleted"
 				     " WHERE day BETWEEN ?1 AND ?2 AND currency NOT IN ('', ?3) UNION ALL"
-				     " SELECT g.currency, d.cost, d.lost_cost FROM goodput AS g CROSS JOIN goodput_days AS d"
+				     " SELECT g.currency, d.cost, d.lost_cost FROM goodput AS g INDEXED BY goodput_by_other_currency CROSS JOIN goodput_days AS d"
 				     " WHERE d.job_id = g.job_id AND g.unpriced <> '' AND g.cost IS NOT NULL AND d.day BETWEEN ?1 AND ?2 AND g.currency NOT IN ('', ?3)"
 				     " AND g.job_id NOT IN (SELECT job_id FROM trashed_jobs)) AS costs"
 				     " GROUP BY currency ORDER BY currency",
@@ -54,6 +55,16 @@ enum status store_name_deleted_costs(struct store_tx *tx, struct span currency, 
 	return statement_run(&trash, err);
 }
 
+/* sign: it is one of the jobs without a price from now on, or no more. */
+static enum status count_unpriced(struct store_tx *tx, int64_t job_id, int64_t sign, struct error *err)
+{
+	int64_t is_one = 0;
+
+	TRY(read_number(store_tx_reader(tx), "SELECT 1 FROM goodput WHERE job_id = ? AND unpriced <> ''",
+		NUMBERS(job_id), &is_one, err));
+	return store_add_fleet_total(tx, "unpriced_jobs", SPAN(""), sign * is_one, err);
+}
+
 static enum status run_each(
 	struct store_tx *tx, const char *const *statements, size_t count, int64_t job_id, struct error *err)
 {
@@ -86,6 +97,7 @@ enum status goodput_set_aside(struct store_tx *tx, int64_t job_id, struct error 
 		"UPDATE goodput SET due_ms = 0 WHERE job_id = ?",
 	};
 
+	TRY(count_unpriced(tx, job_id, -1, err));
 	return run_each(tx, statements, sizeof statements / sizeof *statements, job_id, err);
 }
 
@@ -105,6 +117,7 @@ enum status goodput_take_back(struct store_tx *tx, int64_t job_id, struct error 
 		 " FROM goodput_days AS d WHERE d.job_id = ? AND d.day = goodput_totals.day"),
 	};
 
+	TRY(count_unpriced(tx, job_id, 1, err));
 	return run_each(tx, statements, sizeof statements / sizeof *statements, job_id, err);
 }
 

@@ -235,8 +235,8 @@ enum status store_read_node_figures(struct store_reader *reader, struct arena *a
 	TRY(statement_open(&s, reader,
 		"SELECT e.metric, e.sum, e.count FROM (SELECT job_id, stream_id FROM streams WHERE host = ?1 AND host <> ''"
 		" AND lower(name) = 'system/' || lower(?1)" NOT_IN_TRASH
-		" ORDER BY created_ms DESC LIMIT ?2) AS s JOIN series AS e ON e.job_id = s.job_id"
-		" AND e.stream_id = s.stream_id WHERE e.count > 0 AND e.sum_kind = 0",
+		" ORDER BY created_ms DESC LIMIT ?2) AS s CROSS JOIN series AS e INDEXED BY series_by_name"
+		" WHERE e.job_id = s.job_id AND e.stream_id = s.stream_id AND e.count > 0 AND e.sum_kind = 0",
 		err));
 	bind_text(&s, host);
 	bind_i64(&s, (int64_t)limit);

@@ -19,7 +19,7 @@ export interface PointColumns {
   x: number[];
   min: Num[];
   max: Num[];
-  first: Num[];
+  first?: Num[];
   last: Num[];
   mean: Num[];
   count: number[];

@@ -8,7 +8,7 @@ import { chosenLines } from "../log/lines";
 import { infoLoaded, pageSeq } from "../core/info";
 
 /** Columns of a chart: what is drawn, said and opened. */
-export const CURVE = ["x", "min", "max", "first", "last", "mean", "count", "non_finite", "inf", "neg_inf", "line", "line_stream"] as const;
+export const CURVE = ["x", "min", "max", "last", "mean", "count", "non_finite", "inf", "neg_inf", "line", "line_stream"] as const;
 
 /** By job: the curve that most jobs show first. */
 export const earlyPoints = new Map<string, Promise<PointsReply | null>>();
