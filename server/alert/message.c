@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { ID_BYTES = 48, SENTENCE_MAX_BYTES = 4096, DETAIL_MAX_BYTES = 1000 };
+enum { ID_BYTES = 48, SENTENCE_MAX_BYTES = 4096, DETAIL_MAX_BYTES = 1000, FACTS_MAX_BYTES = 64 << 10 };
 
 static void put_id(struct json_writer *w, const struct incident_row *row)
 {
@@ -149,6 +149,25 @@ static void append_retention(struct buf *out, const struct incident_row *row)
 		out, " (%.1f MB) will be deleted about %s; pin the job to keep it", row->incident.expected / 1e6, due);
 }
 
+/* Of the fault in its evidence: its own log, or another job's, which is not named to those who may not read it. */
+static void append_whose_log(struct buf *out, struct span facts)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
+	AUTO(json) evidence = NULL;
+	const struct json *fault = NULL;
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(facts));
+	if (!text.failure && json_parse(&evidence, buf_span(&text), NULL) == OK)
+		fault = json_get(evidence, "fault");
+	struct span told_by = json_string_of(json_get(fault, "told_by"));
+	if (!fault || json_get(fault, "stream"))
+		buf_append_text(out, "its log");
+	else if (told_by.len)
+		buf_printf(out, "the log of %.*s", SPAN_ARGS(told_by));
+	else
+		buf_append_text(out, "another job's log");
+}
+
 /* "llama-7b has said nothing for 125 s (longest pause of late: 8 s), last step 1200; its log had said: NCCL timeout on …" */
 static void append_stall(struct buf *out, const struct incident_row *row)
 {
@@ -167,7 +186,9 @@ static void append_stall(struct buf *out, const struct incident_row *row)
 	append_figure(out, incident->spread);
 	buf_printf(out, " s), last step %" PRId64, incident->opened_step);
 	if (row->detail.len) {
-		buf_append_text(out, "; its log had said: ");
+		buf_append_text(out, "; ");
+		append_whose_log(out, row->facts);
+		buf_append_text(out, " had said: ");
 		append_detail(out, row->detail);
 	}
 }

@@ -7,7 +7,8 @@
 enum {
 	LANE_MAX = 256, /* figures of one that wait for the others */
 	TICK_MAX = 512,
-	RUN = 2 /* comparisons in a row that it is slow in */
+	RUN = 2, /* comparisons in a row that it is slow in */
+	SETTLED = 3 /* figures of a machine that took a stream over: before, they are of the one before it as much */
 };
 
 /* Steps of a later attempt come behind those of the one before, whatever their numbers. */
@@ -26,7 +27,10 @@ struct lane {
 	bool is_silent;
 	uint32_t slow_run;
 	int64_t slow_step; /* where that began */
+	uint32_t of_sender; /* figures in a row, the last one is among them */
+	int64_t left_step; /* the last of the machine before */
 	bool is_open; /* an incident */
+	uint32_t open_sender; /* whose that is */
 	struct place
 		opened; /* what a replay repeats of the time before ends nothing; attempt 0: it is not known, the first that is heard */
 };
@@ -144,6 +148,11 @@ static void pop_waiting(struct lane *lane)
 {
 	const struct pace *next = &lane->waiting[lane->first++];
 
+	if (next->sender != lane->last.sender) {
+		lane->left_step = lane->last.step;
+		lane->of_sender = 0;
+	}
+	lane->of_sender += lane->of_sender < SETTLED;
 	if (next->attempt != lane->last.attempt) {
 		lane->before_count = lane->slow_run = 0;
 	} else {
@@ -191,6 +200,24 @@ static int64_t slow_since(const struct lane *lane)
 	return lane->last.step;
 }
 
+/* Machines that send in turns, shortly after each other, are not told apart. */
+static bool has_left(const struct lane *lane)
+{
+	return lane->is_open && lane->opened.attempt && lane->last.sender != lane->open_sender &&
+	       lane->of_sender == SETTLED;
+}
+
+/* Another machine sends it: that one was slow until then, and whether this one is, is told of its own. */
+static void leave(struct lane *lane, struct pace_finding *finding, pace_report *report, void *context)
+{
+	finding->is_slow = false;
+	finding->last_step = lane->left_step;
+	lane->is_open = false;
+	lane->slow_run = finding->found.is_slow;
+	lane->slow_step = lane->left_step + 1;
+	report(context, finding);
+}
+
 /* One lane against what is usual: opens, or ends, an incident. */
 static void judge(
 	struct pace_watch *watch, size_t number, const struct straggler *found, pace_report *report, void *context)
@@ -202,11 +229,17 @@ static void judge(
 	own->rate = lane->last.rate;
 	own->score = (own->rate - own->usual) / own->spread;
 	own->is_slow = straggler_is_slow(own);
+	if (has_left(lane)) {
+		leave(lane, &finding, report, context);
+		return;
+	}
 	if (own->is_slow && !lane->slow_run)
 		lane->slow_step = slow_since(lane);
 	lane->slow_run = own->is_slow ? lane->slow_run + 1 : 0;
-	if (!lane->opened.attempt)
+	if (!lane->opened.attempt) {
 		lane->opened.attempt = lane->last.attempt;
+		lane->open_sender = lane->last.sender;
+	}
 	finding.is_slow = !lane->is_open;
 	finding.first_step = lane->slow_step;
 	finding.last_step = lane->before_count == 2 ? lane->before[1] : lane->last.step;
@@ -216,6 +249,7 @@ static void judge(
 	if (!opens && !ends)
 		return;
 	lane->is_open = opens;
+	lane->open_sender = lane->last.sender;
 	lane->opened = place_of(&lane->last);
 	report(context, &finding);
 }

@@ -22,6 +22,7 @@ struct pace {
 	uint64_t ordinal;
 	double rate;
 	uint32_t attempt;
+	uint32_t sender; /* another number: another machine sends the stream */
 };
 
 struct pace_watch;
@@ -32,7 +33,7 @@ void pace_watch_free(struct pace_watch *watch);
 /* lane: a small number of the stream. False: out of memory, the figure is left out. */
 bool pace_watch_add(struct pace_watch *watch, size_t lane, const struct pace *pace) MUST_CHECK;
 
-/* is_slow: an incident of the lane opens; else the one that is open has ended. */
+/* is_slow: an incident of the lane opens; else the one that is open has ended: it has caught up, or is another machine's stream now. */
 struct pace_finding {
 	bool is_slow;
 	size_t lane;

@@ -41,6 +41,15 @@ const char *goodput_bucket_name(enum goodput_bucket bucket);
 /* Interrupted with this message: the process of a tracked run was gone, and nobody held its machines. */
 #define GOODPUT_GONE "the run's process was gone"
 
+/* Causes that a status, or its message, says in general. */
+#define GOODPUT_SPOT "spot interruption"
+#define GOODPUT_BY_USER "stopped by a user"
+#define GOODPUT_NODE_FAILURE "node failure"
+/* A machine's own fault that the log tells of says more than these. */
+bool goodput_cause_is_general(struct span cause);
+/* "node failure", "maintenance", "preempted": as the message of a status says; "": it says nothing of this. */
+struct span goodput_said_cause(struct span message);
+
 /* One stretch of one secondary status, or a pause; they follow on each other without gaps. */
 struct goodput_phase {
 	int64_t from_ms, to_ms;

@@ -35,6 +35,31 @@ static const struct {
 	{"input data", GOODPUT_DATA, ""},
 };
 
+/* What schedulers and people say of what was broken off. */
+static const struct {
+	const char *text, *cause;
+} breaks[] = {
+	{"node_fail", GOODPUT_NODE_FAILURE},
+	{"node fail", GOODPUT_NODE_FAILURE},
+	{"failure of node", GOODPUT_NODE_FAILURE},
+	{"maintenance", "maintenance"},
+	{"preempt", "preempted"},
+};
+
+struct span goodput_said_cause(struct span message)
+{
+	for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++)
+		if (has_text(message, breaks[i].text))
+			return span_from(breaks[i].cause);
+	return SPAN("");
+}
+
+bool goodput_cause_is_general(struct span cause)
+{
+	return span_equal(cause, SPAN(GOODPUT_NODE_FAILURE)) || span_equal(cause, SPAN(GOODPUT_SPOT)) ||
+	       span_equal(cause, SPAN(GOODPUT_BY_USER));
+}
+
 static enum goodput_bucket bucket_of(struct span status)
 {
 	if (span_equal(status, SPAN("DownloadingTrainingImage")))
@@ -67,10 +92,14 @@ struct goodput_phase goodput_phase_of(struct span status, struct span message, b
 			phase.cause = span_from(messages[i].cause);
 			break;
 		}
-	if (is_one_of(status, "Interrupted Restarting") || has_trained)
+	bool is_break = is_one_of(status, "Interrupted Restarting");
+	bool waits = phase.bucket == GOODPUT_CAPACITY; /* which says for what, and not what broke it off */
+	if (is_break || has_trained)
 		phase.bucket = GOODPUT_RESTART;
-	if (span_equal(status, SPAN("Interrupted")))
-		phase.cause = SPAN("spot interruption");
+	if (is_break && !phase.cause.len)
+		phase.cause = goodput_said_cause(message);
+	if (span_equal(status, SPAN("Interrupted")) && (waits || !phase.cause.len))
+		phase.cause = SPAN(GOODPUT_SPOT);
 	return phase;
 }
 

@@ -364,9 +364,10 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	if (now_ms - m->flushed_ms >= SUMMARY_MS) {
 		look_at_streams(m, &has_idle);
 		flush_summaries(m);
+		stragglers_run(m->pipeline,
+			m->reader); /* what has caught up before the end of the job is not over with that */
 		incident_ends_run(m->pipeline, m->reader); /* before others close what the end of the job closes */
 		stall_run(m->pipeline, m->reader);
-		stragglers_run(m->pipeline, m->reader);
 		faults_run(m->pipeline, m->reader);
 		overdue_run(m->pipeline, m->reader);
 		continuity_watch_run(m->pipeline, m->reader);

@@ -338,6 +338,22 @@ static bool is_of_another(
 	       (!json_string_of(json_get(facts, "stream")).len && is_cleared_there(in, row, facts, host));
 }
 
+/* What others saw of a machine that failed, which has an incident of its own. */
+static bool is_part(const struct incident_row *row)
+{
+	return row->fold_id && row->incident.kind == INCIDENT_LOG_SIGNATURE;
+}
+
+static bool is_of_symptom(const struct reading *in, const struct incident_row *row)
+{
+	AUTO_DONE(buf) text = BUF_INIT(FACTS_BYTES);
+	AUTO(json) facts = NULL;
+
+	buf_printf(&text, "{%.*s}", SPAN_ARGS(row->facts));
+	return !text.failure && json_parse(&facts, buf_span(&text), NULL) == OK &&
+	       known_fault_is_symptom(in->pipeline, json_string_of(json_get(facts, "signature")));
+}
+
 /* Of this stream, or of the whole job. */
 static const struct incident_row *find_incident(
 	const struct reading *in, const struct change *change, int64_t from_ms, int64_t to_ms)
@@ -348,7 +364,7 @@ static const struct incident_row *find_incident(
 		const struct incident_row *row = &change->from->incidents[i];
 		bool is_near = row->incident.opened_ms >= from_ms && row->incident.opened_ms <= to_ms;
 		bool is_its = row->stream_id == 0 || row->stream_id == change->before->stream_id;
-		if (is_near && is_its && row->incident.severity > SEVERITY_INFO &&
+		if (is_near && is_its && !is_part(row) && row->incident.severity > SEVERITY_INFO &&
 			(!best || row->incident.severity > best->incident.severity) &&
 			!is_of_another(in, change->from, row, change->before->host))
 			best = row;
@@ -372,6 +388,7 @@ static enum status set_why(
 	}
 	if (!out->fault)
 		out->incident = find_incident(in, change, from_ms, out->at_ms);
+	out->is_of_symptom = out->incident && is_of_symptom(in, out->incident);
 	return OK;
 }
 

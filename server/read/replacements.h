@@ -35,6 +35,7 @@ struct replacement {
 	bool is_by_arrival; /* by when the lines came: their own times do not say it */
 	const struct node_fault_row *fault; /* of the old machine; NULL: none is known, then: */
 	const struct incident_row *incident; /* NULL: none, either */
+	bool is_of_symptom; /* which may be another machine's: its own tells of it first */
 	enum fault_followed followed;
 	const struct node_fault_row *again; /* NULL: it was not seen */
 	struct span again_job;

@@ -450,6 +450,13 @@ int known_fault_weight(const struct pipeline *pipeline, struct span signature, e
 	return weight_as(find_signature(pipeline, signature), told);
 }
 
+bool known_fault_is_symptom(const struct pipeline *pipeline, struct span signature)
+{
+	const struct signature *found = find_signature(pipeline, signature);
+
+	return found && found->about == SIGNATURE_SYMPTOM;
+}
+
 bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span signature, bool *is_drain)
 {
 	const struct signature *found = find_signature(pipeline, signature);

@@ -80,6 +80,8 @@ bool known_fault_is_nonfatal(const struct pipeline *pipeline, struct span signat
  */
 enum { FAULT_WEIGHT_CRITICAL = 4, FAULT_WEIGHT_OF_MACHINE = 5 };
 int known_fault_weight(const struct pipeline *pipeline, struct span signature, enum severity told);
+/* It says that something else, or somebody else, failed. */
+bool known_fault_is_symptom(const struct pipeline *pipeline, struct span signature);
 /* Is it the machine's own? *is_drain: it should not be given to the next job. */
 bool known_fault_is_of_machine(const struct pipeline *pipeline, struct span signature, bool *is_drain);
 

@@ -127,6 +127,43 @@ def test_a_fault_that_is_told_behind_the_failure_and_is_none_of_it_changes_nothi
     assert server.get("/api/v1/jobs/j").body["LastModifiedTime"] == before["LastModifiedTime"] and "FailureReason" not in before
 
 
+def test_a_symptom_that_came_first_lies_beneath_the_fault_that_the_central_log_tells_of(server):
+    """As one in the job's own log; what another machine's says of a job of its own is none of it."""
+    now = int(time.time() * 1000)
+    train(server, "j", now - 20 * MINUTE, range(60), ["sy-1", "sy-2", "sy-3"])
+    train(server, "other", now - 20 * MINUTE, range(60), ["sy-9"])
+    send(server, "j", "algo-1", (now - 4 * MINUTE, TIMEOUT), host="sy-1")
+    send(server, "other", "algo-1", (now - 4 * MINUTE, TIMEOUT), host="sy-9")
+
+    def rows(job, every=""):
+        return server.get(f'/api/v1/incidents?q=name="{job}"{every}').body["incidents"]
+
+    for job in ("j", "other"):
+        wait_until(lambda job=job: [row["kind"] for row in rows(job)] == ["log_signature"], what=f"the symptom of {job}")
+    tell(server, "kern", "sy-3", now - 10 * MINUTE)
+    suspect, = wait_until(lambda: [row for row in rows("j") if row["kind"] == "node_suspect"], what="the machine's")
+    assert [row["id"] for row in rows("j")] == [suspect["id"]] and suspect["evidence"]["told_by"] == "kern"
+    assert [row["evidence"]["part_of"] for row in rows("j", "&all=true") if row["kind"] == "log_signature"] == [suspect["id"]]
+    assert [row["kind"] for row in rows("other")] == ["log_signature"]
+
+
+def test_the_message_of_a_stall_says_whose_log_told_of_the_fault(make_server, receiver):
+    server = make_server("--stall-after", "1s")
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status in (200, 201)
+    send(server, "j", "algo-1", (int(time.time() * 1000), "step 0 loss: 3.1"), host="wl-1")
+    tell(server, "kern", "wl-1", int(time.time() * 1000))
+    start, count = time.time(), 0
+    while time.time() - start < 1.5 or count < 25:
+        count += 1
+        send(server, "j", "algo-1", (int(time.time() * 1000), f"step {count} loss: {3 - count / 1000:.3f}"), host="wl-1")
+
+    def messages():
+        return [json.dumps(m) for m in receiver.messages() if m["data"].get("kind") == "stall"]
+
+    told = wait_until(messages, what="the stall")[0]
+    assert "; the log of kern had said: Xid 79: GPU has fallen off the bus on wl-1: " in told, told
+
+
 def test_a_machine_that_had_left_is_no_reason(server):
     now = int(time.time() * 1000)
     train(server, "j", now - 20 * MINUTE, range(6), ["lv-1", "lv-2"])

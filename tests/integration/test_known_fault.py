@@ -266,7 +266,7 @@ def test_a_fault_that_training_went_on_behind_is_no_reason_of_a_later_failure(se
         document, incident = failed(server, job)
         assert document["FailureReason"] == f"GPU out of memory on {host}: {OOM}", job
         assert (incident["evidence"]["fault"]["signature"], incident["evidence"]["fault"]["host"]) == ("cuda_oom", host)
-        first = {"interrupted": ["spot interruption"], "outlived": [], "caught": []}.get(job, ["xid_48"])
+        first = {"outlived": [], "caught": []}.get(job, ["xid_48"])
         wait_until(lambda: causes(server, job) == [*first, "cuda_oom"], what=f"the causes of {job}")
     assert failed(server, "again")[0]["FailureReason"] == f"Xid 79: GPU has fallen off the bus on again-new: {XID}"
     assert "FailureReason" not in failed(server, "unnamed", fault=False)[0]
@@ -274,6 +274,36 @@ def test_a_fault_that_training_went_on_behind_is_no_reason_of_a_later_failure(se
     wait_until(lambda: causes(server, "over") == ["xid_48"], what="the cause of an end that nobody explained")
     told = wait_until(lambda: [json.dumps(m) for m in receiver.messages() if m["data"].get("kind") == "job_failed" and m["data"]["job"] == "again"], what="the message")
     assert f"again failed: Xid 79: GPU has fallen off the bus on again-new: {XID}" in told[-1]
+
+
+def test_what_is_known_of_the_machine_or_of_the_status_goes_before_a_spot_interruption(server):
+    """A status Interrupted is one where nothing else is said; a sender that was told to end is a user's stop where nothing else is."""
+    begin = int(time.time() * 1000) - 20 * MINUTE
+    ways = {  # the status, its message, what the log says, the cause
+        "bare": ("Interrupted", None, "all is well", "spot interruption"),
+        "other": ("Interrupted", "we will be back", TIMEOUT, "spot interruption"),
+        "hardware": ("Interrupted", "hardware failure on node x", "all is well", "hardware failure"),
+        "node-fail": ("Interrupted", "NODE_FAIL: requeued by Slurm", "all is well", "node failure"),
+        "maintenance": ("Interrupted", "maintenance", "all is well", "maintenance"),
+        "preempted": ("Restarting", "preempted by job 9", "all is well", "preempted"),
+        "bare-xid": ("Interrupted", None, XID, "xid_79"),
+        "node-fail-xid": ("Interrupted", "NODE_FAIL: requeued by Slurm", XID, "xid_79"),
+        "restarting-xid": ("Restarting", "NODE_FAIL: requeued by Slurm", XID, "xid_79"),
+        "maintenance-xid": ("Interrupted", "maintenance", XID, "maintenance"),
+        "stopped": ("Stopped", None, "all is well", "stopped by a user"),
+        "stopped-for": ("Stopped", "requeued by Slurm after node failure", "all is well", "node failure"),
+        "stopped-xid": ("Stopped", None, XID, "xid_79"),
+        "stopped-timeout": ("Stopped", None, TIMEOUT, "stopped by a user"),
+    }
+    for job, (status, message, line, _) in ways.items():
+        off = begin + 200_000
+        send(server, job, "algo-1", *steps(begin, 1, 40), (off + 1000, line), host=f"{job}-1")
+        for row in ({"SecondaryStatus": status, "time_ms": off + 5000, **({"StatusMessage": message} if message else {})}, {"SecondaryStatus": "Training", "time_ms": off + 50_000}):
+            assert server.post(f"/api/v1/jobs/{job}/transitions", json=row).status == 204
+        send(server, job, "algo-1", *steps(off + 60_000, 31, 60), host=f"{job}-1")
+    server.wait_for_extraction()
+    for job, (*_, cause) in ways.items():
+        wait_until(lambda job=job, cause=cause: causes(server, job) == [cause], what=f"the cause of {job}, {cause}: {causes(server, job)}")
 
 
 def test_a_stall_names_what_the_log_said_before_it(make_server):

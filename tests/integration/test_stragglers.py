@@ -146,6 +146,51 @@ def test_a_machine_that_has_caught_up_hides_none_that_is_slow_now(server):
     wait_until(lambda: {row["stream"]: row["state"] for row in stragglers(server)} == {"algo-1": "recovered", "algo-2": "recovered", "algo-3": "open"}, what="each by itself")
 
 
+def post_noisy(server, job, steps, host_of, is_slow, count=8):
+    for number in range(count):
+        host = host_of(number)
+        lines = [f"{stamp(step * 10)} step {step} step_time={noisy(number, step) * (1.3 if is_slow(host, step) else 1):.3f}s" for step in steps]
+        assert server.post(f"/api/v1/logs?job={job}&stream=algo-{number + 1}&host={host}", "\n".join(lines) + "\n").status == 200
+
+
+def slow_steps(server, *hosts):
+    return [server.get(f"/api/v1/nodes/{host}").body["slow_steps"] for host in hosts]
+
+
+def test_an_end_that_is_stated_at_once_counts_no_step_that_was_not_slow(server):
+    """Steps 101 to 250 of 600 are slow, which is told at 200; each end comes right behind the last line."""
+    def post(n, steps):
+        post_noisy(server, f"en{n}", steps, lambda number: f"en{n}-{number}", lambda host, step: host.endswith("-3") and 101 <= step <= 250)
+
+    for n in range(3):
+        post(n, range(1, 201))
+    wait_until(lambda: [row["state"] for row in stragglers(server)] == ["open"] * 3, what="three that are slow")
+    for n in range(3):
+        post(n, range(201, 601))
+        assert server.post(f"/api/v1/jobs/en{n}/transitions", json={"SecondaryStatus": "Completed", "time_ms": (BEGIN_S + 6010) * 1000}).status == 204
+    rows = wait_until(lambda: (lambda found: len(found) == 3 and all(row["state"] == "recovered" for row in found) and found)(stragglers(server)), what="three that caught up")
+    assert [row.get("closed_why") for row in rows] == [None] * 3, rows
+    for n in range(3):
+        slow, = slow_steps(server, f"en{n}-3")
+        assert 140 <= slow <= 165, slow
+
+
+def test_a_machine_that_takes_a_slow_stream_over_is_slow_itself(server):
+    """Steps 151 to 300 are slow on the first machine; of those who take over at 301 the first is slow until 500, the other one is not."""
+    for job, new_is_slow in (("to-slow", True), ("to-fast", False)):
+        def is_slow(host, step, job=job, new_is_slow=new_is_slow):
+            return (host == f"{job}-3" and step >= 151) or (host == f"{job}-9" and new_is_slow and step <= 500)
+        post_noisy(server, job, range(1, 301), lambda number, job=job: f"{job}-{number}", is_slow)
+        wait_until(lambda job=job: server.get(f"/api/v1/nodes/{job}-3").body["stragglers"] == 1, what="the first machine")
+        post_noisy(server, job, range(301, 801), lambda number, job=job: f"{job}-{9 if number == 3 else number}", is_slow)
+    wait_until(lambda: slow_steps(server, "to-slow-9", "to-fast-9")[0] > 0 and not server.get("/api/v1/incidents?kind=straggler&state=open").body["incidents"],
+        what="the second machine")
+    first, second = slow_steps(server, "to-slow-3", "to-slow-9")
+    assert 140 <= first <= 165 and 185 <= second <= 215, (first, second)
+    first, second = slow_steps(server, "to-fast-3", "to-fast-9")
+    assert 140 <= first <= 165 and second == 0, (first, second)
+
+
 def test_a_restart_that_comes_at_once_hides_no_straggler_before_it(server):
     """Steps 61 to 160 of the fifth of eight are slow; steps 251 on are made again, and come before anybody looks."""
     for first, last, delay in ((1, 298, 0), (251, 400, 1000)):

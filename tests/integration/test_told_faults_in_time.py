@@ -101,6 +101,39 @@ def test_a_machine_that_works_for_another_job_since_has_left(server):
     assert [suspects(server, job) for job in ("ml-1", "ml-2", "ml-3")] == [[], ["ml-2"], ["ml-4"]]
 
 
+def test_a_machine_whose_session_lasts_is_there_however_long_it_prints_nothing(server):
+    """Most ranks print one line: the second of two by its session, or its exit; without one it is silent, and it has left where it sends to
+    another job, or where another machine has the session. All of it is told ahead of its time: a session is opened when it is."""
+    now = int(time.time() * 1000)
+    end = now + 40 * MINUTE
+
+    def open_session(job, n, host):
+        return server.post("/api/v1/sessions", json={"job": job, "stream": f"algo-{n}", "host": host, "run_key": job}).body["session"]
+
+    for job in ("se-held", "se-exit", "se-none", "se-left", "se-other"):
+        opened = {n: open_session(job, n, f"{job}-{n}") for n in (1, 2) if job != "se-none"}
+        first = now - 20 * MINUTE if job == "se-other" else now
+        train(server, job, "algo-1", f"{job}-1", now, range(1, 230))
+        send(server, job, "algo-2", (first, "rank 1 up"), host=f"{job}-2")
+        if job == "se-left":
+            train(server, "se-next", "algo-1", f"{job}-2", now + 10 * MINUTE, range(1, 60))
+        tell(server, f"kern-{job}", f"{job}-2", end - 90_000, central=f"central-{job}")
+        server.wait_for_extraction()
+        if job == "se-exit":
+            assert server.post(f"/api/v1/sessions/{opened[2]}", json={"exit": {"code": 134, "at_ms": end}}).status == 200
+        if job == "se-none":
+            fail(server, job, time_ms=end)
+        else:
+            assert server.post(f"/api/v1/sessions/{opened[1]}", json={"exit": {"code": 1, "at_ms": end}}).status == 200
+        wait_until(lambda job=job: server.get(f"/api/v1/jobs/{job}").body["TrainingJobStatus"] == "Failed", what=f"the end of {job}")
+    for job in ("se-held", "se-exit"):
+        wait_until(lambda job=job: f"Xid 79: GPU has fallen off the bus on {job}-2: " in server.get(f"/api/v1/jobs/{job}").body.get("FailureReason", ""), what=f"the reason of {job}")
+        wait_until(lambda job=job: causes(server, job) == ["xid_79"], what=f"the cause of {job}")
+    for job in ("se-none", "se-left", "se-other"):
+        server.wait_for_extraction()
+        assert "xid_79" not in causes(server, job) and "Xid" not in server.get(f"/api/v1/jobs/{job}").body.get("FailureReason", ""), job
+
+
 def test_a_machine_whose_stream_another_one_sends_has_left(server):
     now = int(time.time() * 1000)
     first = now - 60 * MINUTE

@@ -50,8 +50,9 @@ static void write_incident(struct json_writer *w, int64_t job_id, const struct i
 	json_object_end(w);
 }
 
-/* "cuda_oom on n3": which signature, and whose. A kind without both is its name alone. */
-static enum status append_incident(struct buf *out, const struct incident_row *row, struct error *err)
+/* "cuda_oom on n3": which signature, and whose; of a symptom nobody knows that. A kind without both is its name alone. */
+static enum status append_incident(
+	struct buf *out, const struct incident_row *row, bool is_of_symptom, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(FACTS_BYTES);
 	AUTO(json) facts = NULL;
@@ -63,7 +64,7 @@ static enum status append_incident(struct buf *out, const struct incident_row *r
 	if (!fault.len)
 		fault = json_string_of(json_get(facts, "signature"));
 	buf_append_span(out, fault.len ? fault : span_from(incident_kind_name(row->incident.kind)));
-	if (host.len)
+	if (host.len && !is_of_symptom)
 		buf_printf(out, " on %.*s", SPAN_ARGS(host));
 	return OK;
 }
@@ -77,7 +78,7 @@ static enum status write_why(struct json_writer *w, const struct replacement *ro
 		buf_append_text(&why, " on ");
 		buf_append_span(&why, row->fault->host);
 	} else if (row->incident) {
-		TRY(append_incident(&why, row->incident, err));
+		TRY(append_incident(&why, row->incident, row->is_of_symptom, err));
 	} else {
 		buf_append_text(&why, "not known");
 	}

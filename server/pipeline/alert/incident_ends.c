@@ -41,7 +41,24 @@ static enum status end_one(void *context, struct store_tx *tx, struct error *err
 	return incidents_write(ending->pipeline, tx, &ending->row, job.team, &ending->told, err);
 }
 
-static enum status end(struct pipeline *pipeline, const struct left_open *left, struct error *err)
+/* What was acknowledged is extracted, compared and told: else what ended by itself would be over with the job. */
+static bool is_read(struct job_state *job)
+{
+	struct stream_state *stream;
+	bool is = true;
+
+	for (size_t i = 0; is && (stream = job_stream_at(job, i)); i++) {
+		pthread_mutex_lock(&stream->mutex);
+		is = atomic_load(&stream->has_hole) || (stream->extracted_lines >= stream->committed_line &&
+							       stream->extracted_points >= stream->committed_point &&
+							       !stream->has_paces && !stream->pending_incidents);
+		pthread_mutex_unlock(&stream->mutex);
+	}
+	return is;
+}
+
+static enum status end_of(
+	struct pipeline *pipeline, struct job_state *job, const struct left_open *left, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct ending ending = {.pipeline = pipeline, .arena = arena, .left = left};
@@ -51,12 +68,22 @@ static enum status end(struct pipeline *pipeline, const struct left_open *left, 
 	TRY(writer_execute(pipeline, end_one, &ending, err));
 	if (!ending.is_ended)
 		return OK;
-	struct job_state *job = directory_find(pipeline->directory, ending.row.job);
 	if (job)
 		atomic_store(&job->is_row_dirty, true);
-	job_unref(job);
 	incidents_publish(pipeline, &ending.row, &ending.told);
 	return OK;
+}
+
+static enum status end(struct pipeline *pipeline, const struct left_open *left, struct error *err)
+{
+	struct job_state *job =
+		directory_find_id(pipeline->directory, left->job_id); /* NULL: all of it was read long ago */
+	enum status status = OK;
+
+	if (!job || is_read(job))
+		status = end_of(pipeline, job, left, err);
+	job_unref(job);
+	return status;
 }
 
 void incident_ends_run(struct pipeline *pipeline, struct store_reader *reader)

@@ -6,6 +6,7 @@
 #include "pipeline/alert/each_job.h"
 #include "pipeline/alert/incidents.h"
 #include "state/streams/directory.h"
+#include "state/streams/host_lines.h"
 #include "state/pipeline_state.h"
 #include "store/alerts.h"
 
@@ -40,7 +41,12 @@ enum status stragglers_note(struct stream_state *stream, struct series_state *se
 	stream->has_paces = true;
 	rate /= pace_unit(series->role,
 		span_from(series->unit)); /* one stream's trainer may print s where the others' prints ms */
-	series->paces[series->pace_count++] = (struct pace){point->step, point->ts_ms, ordinal, rate, point->attempt};
+	series->paces[series->pace_count++] = (struct pace){.step = point->step,
+		.ts_ms = point->ts_ms,
+		.ordinal = ordinal,
+		.rate = rate,
+		.attempt = point->attempt,
+		.sender = host_lines_number(stream, point->line)};
 	return OK;
 }
 

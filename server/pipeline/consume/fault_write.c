@@ -234,24 +234,26 @@ static enum status find_near(const struct writing *w, int64_t job_id, uint32_t k
 }
 
 /* It is told anew as what a symptom of it is. */
-static enum status raise_to(const struct writing *w, uint32_t incident_id, enum severity severity, struct error *err)
+static enum status raise_to(const struct writing *w, const struct job_row *job, uint32_t incident_id,
+	enum severity severity, struct error *err)
 {
 	struct incident_row row;
 
-	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, w->job->job_id, incident_id, &row, err));
+	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, job->job_id, incident_id, &row, err));
 	if (row.incident.severity >= severity)
 		return OK;
 	row.incident.severity = severity;
 	TRY(known_fault_say(w->arena, &row, &row.detail, err));
-	return put(w, &row, w->job->team, err);
+	return put(w, &row, job->team, err);
 }
 
 /* Of the machine's fault: what only said so is beneath it from now on, and over. Its end is told before: of what is beneath another no list is told. */
-static enum status fold_one(const struct writing *w, uint32_t from, uint32_t into, struct error *err)
+static enum status fold_one(
+	const struct writing *w, const struct job_row *job, uint32_t from, uint32_t into, struct error *err)
 {
 	struct incident_row row;
 
-	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, w->job->job_id, from, &row, err));
+	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, job->job_id, from, &row, err));
 	if (row.fold_id || (w->stretch->is_historic && !row.incident.is_historic))
 		return OK; /* it is of an earlier one; of this one nobody is told */
 	enum severity severity = row.incident.severity;
@@ -260,10 +262,10 @@ static enum status fold_one(const struct writing *w, uint32_t from, uint32_t int
 		row.incident.closed_ms = w->stretch->hit.last_ms > row.incident.opened_ms ? w->stretch->hit.last_ms
 											  : row.incident.opened_ms;
 		row.detail = SPAN("");
-		TRY(put(w, &row, w->job->team, err));
+		TRY(put(w, &row, job->team, err));
 	}
-	TRY(store_fold_incident(w->tx, w->job->job_id, from, into, err));
-	return raise_to(w, into, severity, err);
+	TRY(store_fold_incident(w->tx, job->job_id, from, into, err));
+	return raise_to(w, job, into, severity, err);
 }
 
 static bool is_beneath(const struct writing *w, const struct near_incident *row)
@@ -277,17 +279,20 @@ static bool is_beneath(const struct writing *w, const struct near_incident *row)
 	return signature && signature->beneath & UINT32_C(1) << INCIDENT_NODE_SUSPECT;
 }
 
-static enum status fold_symptoms(const struct writing *w, uint32_t into, struct error *err)
+/* Of a job that ran on the machine: this one, or another one that hears of it. */
+static enum status fold_symptoms(const struct writing *w, const struct job_row *job, uint32_t into, struct error *err)
 {
 	const struct signature_hit_row *hit = &w->stretch->hit;
 	struct near_incident *rows;
 	size_t count;
 
-	TRY(store_read_near(store_tx_reader(w->tx), w->arena, w->job->job_id, UINT32_C(1) << INCIDENT_LOG_SIGNATURE,
+	if (w->stretch->signature->is_nonfatal)
+		return OK;
+	TRY(store_read_near(store_tx_reader(w->tx), w->arena, job->job_id, UINT32_C(1) << INCIDENT_LOG_SIGNATURE,
 		hit->first_ms - CAUSE_AFTER_MS, hit->last_ms + CAUSE_BEFORE_MS, &rows, &count, err));
 	for (size_t i = 0; i < count && i < FOLDED_MAX; i++)
 		if (is_beneath(w, &rows[i]))
-			TRY(fold_one(w, rows[i].incident_id, into, err));
+			TRY(fold_one(w, job, rows[i].incident_id, into, err));
 	return OK;
 }
 
@@ -313,6 +318,7 @@ static enum status tell_others(const struct writing *w, struct error *err)
 			continue;
 		TRY(store_read_job_by_id(store_tx_reader(w->tx), w->arena, jobs[i], &other, err));
 		TRY(open_incident(w, &other, true, &id, err));
+		TRY(fold_symptoms(w, &other, id, err));
 	}
 	return OK;
 }
@@ -349,8 +355,7 @@ static enum status choose_of_node(const struct writing *w, uint32_t *id, struct 
 	if (is_known)
 		return OK;
 	TRY(open_incident(w, w->job, true, id, err));
-	if (!w->stretch->signature->is_nonfatal)
-		TRY(fold_symptoms(w, *id, err));
+	TRY(fold_symptoms(w, w->job, *id, err));
 	return tell_others(w, err);
 }
 
@@ -363,10 +368,10 @@ static enum status choose(const struct writing *w, uint32_t *id, struct error *e
 	if (w->stretch->signature->beneath)
 		TRY(find_near(w, w->job->job_id, w->stretch->signature->beneath, id, err));
 	if (*id)
-		return raise_to(w, *id, w->stretch->signature->severity, err);
+		return raise_to(w, w->job, *id, w->stretch->signature->severity, err);
 	TRY(store_find_signature_incident(store_tx_reader(w->tx), hit->job_id, hit->signature,
 		hit->first_ms - SIGN_QUIET_MS, hit->last_ms + SIGN_QUIET_MS, id, err));
-	return *id ? raise_to(w, *id, severity_of(w, w->job), err) : open_incident(w, w->job, false, id, err);
+	return *id ? raise_to(w, w->job, *id, severity_of(w, w->job), err) : open_incident(w, w->job, false, id, err);
 }
 
 static enum status put_node_fault(const struct writing *w, struct error *err)

@@ -220,14 +220,14 @@ static int find_gravest(const struct said *said, const struct fault_window *wind
 	return weight;
 }
 
-static struct span find_signature(const struct said *said, const struct fault_window *window, int64_t at_ms)
+static int find_signature(
+	const struct said *said, const struct fault_window *window, int64_t at_ms, struct span *signature)
 {
-	struct span signature;
-	int weight = find_gravest(said, window, at_ms, FAULT_BROKE_OFF_MS, &signature);
+	int weight = find_gravest(said, window, at_ms, FAULT_BROKE_OFF_MS, signature);
 
 	if (weight < FAULT_WEIGHT_CRITICAL && window->last_step_ms == INT64_MIN)
-		(void)find_gravest(said, window, at_ms, FAULT_OF_MACHINE_MS, &signature);
-	return signature;
+		weight = find_gravest(said, window, at_ms, FAULT_OF_MACHINE_MS, signature);
+	return weight;
 }
 
 /* What its own log said, and other jobs' of its machines; by time. */
@@ -274,7 +274,7 @@ static enum status read_window(struct pipeline *pipeline, const struct job_goodp
 	return OK;
 }
 
-/* A status that names the cause is believed first; that nobody knows it names none. */
+/* A status that names the cause is believed first; that nobody knows it names none, and one that says it in general gives way to a machine's fault. */
 static enum status name_causes(struct pipeline *pipeline, struct job_goodput *job, struct store_reader *reader,
 	struct arena *arena, int64_t now_ms, struct error *err)
 {
@@ -292,11 +292,13 @@ static enum status name_causes(struct pipeline *pipeline, struct job_goodput *jo
 			broken->cause = SPAN("");
 		const char *class = failure_class(broken->cause);
 		bool is_class = class && span_equal(broken->cause, span_from(class));
-		if (!said.count || (broken->cause.len && !is_class))
+		bool is_general = goodput_cause_is_general(broken->cause);
+		if (!said.count || (broken->cause.len && !is_class && !is_general))
 			continue;
 		TRY(read_window(pipeline, job, i, reader, arena, now_ms, &window, &at_ms, err));
-		struct span signature = find_signature(&said, &window, at_ms);
-		if (signature.len)
+		struct span signature;
+		int weight = find_signature(&said, &window, at_ms, &signature);
+		if (signature.len && (!is_general || weight == FAULT_WEIGHT_OF_MACHINE))
 			broken->cause = signature;
 	}
 	return OK;

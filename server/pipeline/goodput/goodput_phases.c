@@ -54,16 +54,20 @@ static void put_around_pauses(struct phasing *p, struct goodput_phase phase, boo
 	put_phase(p, phase, is_billed);
 }
 
-/* An end that was gone on from is what broke the work off: how it failed, or that somebody stopped it. */
-static struct span cause_of_end(const struct phasing *p, const struct transition_row *row)
+/* An end that was gone on from is what broke the work off: how it failed, or that somebody stopped it, and what for. */
+static struct span cause_of_end(const struct phasing *p, const struct transition_row *row, struct span message)
 {
 	const struct phase *phase = phase_find(row->status);
 	const char *class = NULL;
 
 	if (!phase || !phase->is_final || !row->end_ms)
 		return SPAN("");
+	if (span_equal(row->status, SPAN("Stopped"))) {
+		struct span said = goodput_said_cause(message);
+		return said.len ? said : SPAN(GOODPUT_BY_USER);
+	}
 	if (!span_equal(row->status, SPAN("Failed")))
-		return span_equal(row->status, SPAN("Stopped")) ? SPAN("stopped by a user") : SPAN("");
+		return SPAN("");
 	for (size_t i = 0; i < p->told_count && !class; i++)
 		if (p->told[i].start_ms >= row->start_ms && p->told[i].start_ms < row->end_ms &&
 			span_equal(p->told[i].status, row->status))
@@ -78,7 +82,7 @@ static void add_phase(
 
 	phase.from_ms = p->count ? p->phases[p->count - 1].to_ms : from_ms;
 	phase.to_ms = to_ms > phase.from_ms ? to_ms : phase.from_ms;
-	phase.cause = phase.cause.len ? phase.cause : cause_of_end(p, row);
+	phase.cause = phase.cause.len ? phase.cause : cause_of_end(p, row, message);
 	bool is_broken = phase.bucket == GOODPUT_RESTART || (phase.bucket == GOODPUT_IDLE && phase.cause.len);
 	p->was_done |= phase.is_done;
 	p->has_trained = !phase.is_done && (p->has_trained || phase.is_training || (p->was_done && is_broken));

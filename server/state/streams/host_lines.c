@@ -56,3 +56,12 @@ bool host_lines_change_within(const struct stream_state *stream, uint64_t behind
 			return true;
 	return false;
 }
+
+uint32_t host_lines_number(const struct stream_state *stream, uint64_t line)
+{
+	size_t number = stream->host_lines.count;
+
+	while (number && stream->host_lines.at[number - 1] > line)
+		number--;
+	return (uint32_t)number;
+}

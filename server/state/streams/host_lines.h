@@ -15,3 +15,5 @@ void host_lines_set_host(struct stream_state *stream, char *host, bool is_by_han
 
 /* Under the stream's lock: did another machine begin to send behind that line, up to this one? */
 bool host_lines_change_within(const struct stream_state *stream, uint64_t behind, uint64_t line);
+/* The same: how many times another machine had begun to send by then. */
+uint32_t host_lines_number(const struct stream_state *stream, uint64_t line);

@@ -116,6 +116,21 @@ TEST(a_stall_and_a_failure_have_sentences_of_their_own)
 	row.incident.value = 125;
 	row.incident.spread = 8;
 	check_summary(&row, SPAN("a/b 7% has said nothing for 125 s (longest pause of late: 8 s), last step 1195"));
+	row.detail = SPAN("Xid 79 on n1");
+	static const struct {
+		const char *facts, *log;
+	} logs[] = {{"\"fault\":{\"stream\":\"a\",\"line\":1}", "its log"}, {"", "its log"},
+		{"\"fault\":{\"told_by\":\"kern\"}", "the log of kern"},
+		{"\"fault\":{\"host\":\"n1\"}", "another job's log"}};
+	for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+		char wanted[200];
+		row.facts = span_from(logs[i].facts);
+		snprintf(wanted, sizeof wanted,
+			"a/b 7%% has said nothing for 125 s (longest pause of late: 8 s), last step 1195; %s had said: Xid 79 on n1",
+			logs[i].log);
+		check_summary(&row, span_from(wanted));
+	}
+	row.detail = row.facts = SPAN("");
 	row.incident.state = INCIDENT_RECOVERED;
 	row.incident.worst = 310;
 	check_summary(&row, SPAN("a/b 7% is heard again, or is over, after a silence of 310 s"));

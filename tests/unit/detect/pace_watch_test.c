@@ -63,6 +63,61 @@ TEST(streams_in_step_are_compared_as_they_come)
 	check_said(&said);
 }
 
+enum { TAKEN_OVER = 1496 /* at a figure */ };
+
+struct handed_over {
+	int opened, ended;
+	int64_t first_step[4], last_step[4];
+};
+
+static void take_handed_over(void *context, const struct pace_finding *finding)
+{
+	struct handed_over *said = context;
+
+	if (finding->is_slow)
+		said->first_step[said->opened++ % 4] = finding->first_step;
+	else
+		said->last_step[said->ended++ % 4] = finding->last_step;
+}
+
+/* The slow stream is sent by machine 0, and behind TAKEN_OVER by machine 1 for `turn` figures, then by 2, …; those are slow until is_fast_from. */
+static struct handed_over hand_over(int64_t turn, int64_t is_fast_from)
+{
+	AUTO(pace_watch) watch = pace_watch_new();
+	struct handed_over said = {0};
+
+	for (int64_t step = EVERY; step < END; step += EVERY)
+		for (size_t lane = 0; lane < LANES; lane++) {
+			struct pace pace = pace_of(lane, step);
+			if (lane == SLOW && step > TAKEN_OVER)
+				pace.sender = (uint32_t)(1 + (step - TAKEN_OVER - 1) / (turn * EVERY));
+			if (lane == SLOW && step >= is_fast_from && step < FAST_FROM)
+				pace.rate /= 0.8;
+			CHECK(pace_watch_add(watch, lane, &pace));
+			pace_watch_look(watch, take_handed_over, &said);
+		}
+	return said;
+}
+
+TEST(a_machine_that_takes_a_slow_stream_over_is_judged_by_itself)
+{
+	struct handed_over slow = hand_over(END, FAST_FROM);
+	CHECK_INT(slow.opened, 2);
+	CHECK_INT(slow.ended, 2);
+	CHECK_INT(slow.first_step[0], SLOW_FROM - 2 * EVERY + 1);
+	CHECK_INT(slow.last_step[0], TAKEN_OVER);
+	CHECK_INT(slow.first_step[1], TAKEN_OVER + 1);
+	CHECK_INT(slow.last_step[1], FAST_FROM - 2 * EVERY);
+	/* its first two figures are as much of the one before */
+	struct handed_over fast = hand_over(END, TAKEN_OVER + 3 * EVERY);
+	CHECK(fast.opened == 1 && fast.ended == 1);
+	CHECK_INT(fast.last_step[0], TAKEN_OVER);
+	/* several that send in turns are one stream */
+	struct handed_over shared = hand_over(2, FAST_FROM);
+	CHECK(shared.opened == 1 && shared.ended == 1);
+	CHECK_INT(shared.last_step[0], FAST_FROM - 2 * EVERY);
+}
+
 TEST(the_answer_is_the_same_when_streams_are_uploaded_one_by_one)
 {
 	/* the slow one first, and last, when the others were compared without it */

@@ -459,6 +459,31 @@ TEST(steps_before_the_first_training_break_nothing_off)
 	arena_free(s.arena);
 }
 
+TEST(a_status_says_what_broke_the_work_off_by_its_message_first)
+{
+	static const struct {
+		const char *status, *message, *cause;
+		bool is_general;
+	} rows[] = {{"Interrupted", "", "spot interruption", true},
+		{"Interrupted", "we will be back", "spot interruption", true},
+		{"Interrupted", "Insufficient capacity error", "spot interruption", true},
+		{"Interrupted", "hardware failure on node x", "hardware failure", false},
+		{"Interrupted", "NODE_FAIL: requeued by Slurm", "node failure", true},
+		{"Restarting", "due to failure of node c2", "node failure", true},
+		{"Interrupted", "Maintenance", "maintenance", false},
+		{"Restarting", "preempted by job 9", "preempted", false}, {"Restarting", "requeued", "", false},
+		{"Starting", "maintenance", "", false}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct goodput_phase phase =
+			goodput_phase_of(span_from(rows[i].status), span_from(rows[i].message), true);
+		CHECK_SPAN(phase.cause, span_from(rows[i].cause));
+		CHECK(goodput_cause_is_general(phase.cause) == rows[i].is_general);
+		CHECK(phase.bucket == GOODPUT_RESTART);
+	}
+	CHECK(goodput_cause_is_general(SPAN("stopped by a user")));
+}
+
 TEST(an_interruption_before_the_first_step_is_a_break_that_lost_nothing)
 {
 	static struct script s;

@@ -2,13 +2,29 @@
 #include "harness.h"
 #include "store/faults.h"
 #include "store/goodput.h"
+#include "store/sessions.h"
 #include "store/stream_hosts.h"
 
-enum { STREAMS = 40, HOSTS = 5, FAULTS = 300, BREAKS = 4, NEAR_MS = 25, SILENT_MS = 60, END_MS = 2000, LIMIT = 50 };
+enum {
+	STREAMS = 40,
+	HOSTS = 5,
+	FAULTS = 300,
+	BREAKS = 4,
+	NEAR_MS = 25,
+	SILENT_MS = 60,
+	END_MS = 2000,
+	OPENS_MS = 60000,
+	LIMIT = 50
+};
 
 struct sent { /* a stream; [0]: of this job, [1]: of another one */
 	int64_t first_ms, last_ms; /* what the store knows */
 	int64_t first_memory_ms, last_memory_ms;
+};
+
+struct held { /* by a session of the machine that sends it now */
+	int64_t opened_ms; /* 0: by none */
+	int64_t exit_ms; /* when its process ended; 0: nobody said */
 };
 
 struct fleet {
@@ -16,6 +32,7 @@ struct fleet {
 	int64_t jobs[2], teller;
 	struct stream_host_row stays[2][2 * STREAMS];
 	struct sent sent[2][STREAMS + 1];
+	struct held held[2][STREAMS + 1];
 	struct node_fault_row faults[FAULTS];
 	struct goodput_incident breaks[2][BREAKS];
 	int64_t ended_ms[2]; /* 0: it goes on */
@@ -64,6 +81,20 @@ static struct sent some_lines(struct fleet *f, int64_t first_ms)
 	}
 }
 
+/* One in four has one that lasts, one in four one whose process ended. */
+static void put_session(struct fleet *f, int64_t job_id, uint32_t stream_id, struct held *held)
+{
+	int64_t kind = next_random(f, 4);
+
+	held->opened_ms = kind < 2 ? 1 + next_random(f, 2) * OPENS_MS + next_random(f, 2 * END_MS) : 0;
+	held->exit_ms = kind == 1 ? 1 + next_random(f, 2 * END_MS) : 0;
+	if (held->opened_ms)
+		CHECK_OK(store_put_session(f->h.tx, job_id, stream_id, held->opened_ms, &err));
+	struct exit_row row = {.job_id = job_id, .stream_id = stream_id, .reason = SPAN(""), .at_ms = held->exit_ms};
+	if (held->exit_ms)
+		CHECK_OK(store_put_exit(f->h.tx, &row, &err));
+}
+
 /* Each stream moves to another machine once. */
 static void put_stays(struct fleet *f, int n)
 {
@@ -81,6 +112,7 @@ static void put_stays(struct fleet *f, int n)
 			.state = SPAN("")};
 		CHECK_OK(store_put_stream(f->h.tx, &row, &err));
 		CHECK_INT(row.stream_id, id);
+		put_session(f, f->jobs[n], id, &f->held[n][id]);
 		struct stream_host_row *stay = &f->stays[n][2 * i];
 		stay[0] = (struct stream_host_row){.job_id = f->jobs[n],
 			.stream_id = id,
@@ -141,14 +173,19 @@ static bool was_there(
 {
 	const struct sent *sent = &f->sent[n][stay->stream_id];
 	int64_t last_ms = sent->last_memory_ms > sent->last_ms ? sent->last_memory_ms : sent->last_ms;
+	const struct held *held = &f->held[n][stay->stream_id];
+	bool has_session = stay->number == 1 && held->opened_ms && last_ms && held->opened_ms <= last_ms + OPENS_MS;
 
+	if (has_session && held->exit_ms > last_ms)
+		last_ms = held->exit_ms;
 	if (!span_equal(stay->host, fault->host) || fault->last_ms < begin_ms(f, n, stay) ||
 		(stay->number == 0 && stay[1].from_ms <= fault->ts_ms) ||
 		(stay->until_ms && fault->ts_ms > stay->until_ms + SILENT_MS))
 		return false;
 	if (!last_ms)
 		return true;
-	return fault->ts_ms <= last_ms + SILENT_MS && !has_left(f, !n, stay->host, last_ms, fault->ts_ms);
+	return (fault->ts_ms <= last_ms + SILENT_MS || (has_session && !held->exit_ms)) &&
+	       !has_left(f, !n, stay->host, last_ms, fault->ts_ms);
 }
 
 static bool was_any_there(const struct fleet *f, int n, const struct node_fault_row *fault)

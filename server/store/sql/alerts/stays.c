@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
-enum { BEGINNINGS_READ = 1000 }; /* of a machine elsewhere, since it was silent; its further streams are behind these */
+enum {
+	OPENS_MS = 60 * 1000, /* a process may print before its session is open; clocks differ */
+	BEGINNINGS_READ = 1000
+}; /* of a machine elsewhere, since it was silent; its further streams are behind these */
 
 static int64_t lesser(int64_t a, int64_t b)
 {
@@ -35,10 +38,19 @@ struct stay stay_read(struct statement *s, struct arena *arena)
 	stay.host = column_span(s, arena);
 	stay.until_ms = column_i64(s);
 	stay.next_ms = column_i64(s);
+	stay.opened_ms = column_i64(s);
+	stay.exit_ms = column_i64(s);
+	stay.job_end_ms = column_i64(s);
 	return stay;
 }
 
-/* With what memory has: what is sealed alone is stored. */
+/* It printed within it: one that was opened long behind its last line may be another machine's, which printed nothing yet. */
+static bool has_session(const struct stay *stay)
+{
+	return !stay->next_ms && stay->opened_ms && stay->last_ms && stay->opened_ms <= stay->last_ms + OPENS_MS;
+}
+
+/* With what memory has: what is sealed alone is stored. That its process ended is a sign of it as a line is. */
 static void ask_memory(const struct stream_ends *ends, struct stay *stay)
 {
 	int64_t first_ms, last_ms;
@@ -46,6 +58,8 @@ static void ask_memory(const struct stream_ends *ends, struct stay *stay)
 	ends->read(ends->context, stay->job_id, stay->stream_id, &first_ms, &last_ms);
 	stay->first_ms = stay->first_ms ? stay->first_ms : first_ms;
 	stay->last_ms = greater(stay->last_ms, last_ms);
+	if (has_session(stay))
+		stay->last_ms = greater(stay->last_ms, stay->exit_ms);
 }
 
 /* With its first line; who opened a session is there before that. */
@@ -146,10 +160,12 @@ static enum status end_by_leaving(struct presence *p, struct stay *stay, struct 
 	return OK;
 }
 
-/* All but that. Who opened a session and printed nothing yet is there, too. */
+/* All but that. Who opened a session and printed nothing yet, or nothing for long, is there, too: most ranks print nothing. */
 static void end_stay(struct stay *stay, int64_t silent_ms)
 {
 	stay->end_ms = stay->last_ms ? stay->last_ms + silent_ms : INT64_MAX;
+	if (has_session(stay) && !stay->exit_ms)
+		stay->end_ms = greater(stay->end_ms, stay->job_end_ms);
 	if (stay->until_ms)
 		stay->end_ms = lesser(stay->end_ms, stay->until_ms + silent_ms);
 	if (stay->next_ms > 0)

@@ -1,6 +1,6 @@
 /*
- * Job: when machines send streams: from the first line or session on, until another machine sends the stream, a time of silence, or, once
- *      silent, until they begin to send to another job.
+ * Job: when machines send streams: from the first line or session on, until another machine sends the stream, a time of silence (not while a
+ *      session of theirs lasts), or, once silent, until they begin to send to another job.
  * Ownership: texts are the arena's. Threads: as store.h.
  */
 #pragma once
@@ -17,16 +17,23 @@ struct stay {
 	struct span host;
 	int64_t until_ms; /* as stream_hosts has it */
 	int64_t next_ms; /* from when on another machine sends the stream; 0: none does */
+	int64_t opened_ms; /* when the stream's newest session was; 0: it had none */
+	int64_t exit_ms; /* when the process of that ended; 0: nobody said */
+	int64_t job_end_ms; /* so long it lasts where nobody did */
 	int64_t end_ms; /* the last time at which it sends it */
 	bool is_settled; /* nothing is asked of the time between its last line and that end */
 	int64_t reach_ms; /* the last end of its host's and its job's stays that begin no later */
 };
 /* Columns of stream_hosts h and streams s. */
+#define STAY_FOR_EVER "9223372036854775807"
 #define STAY_BEGINNING "h.job_id, h.stream_id, h.from_ms, h.since_ms, s.first_ms, s.last_ms"
-#define STAY_COLUMNS                                                                                                   \
-	STAY_BEGINNING                                                                                                 \
-	", h.host, h.until_ms, coalesce((SELECT n.from_ms FROM stream_hosts AS n WHERE n.job_id = h.job_id"            \
-	" AND n.stream_id = h.stream_id AND n.number = h.number + 1), 0)"
+#define STAY_COLUMNS                                                                                                     \
+	STAY_BEGINNING                                                                                                   \
+	", h.host, h.until_ms, coalesce((SELECT n.from_ms FROM stream_hosts AS n WHERE n.job_id = h.job_id"              \
+	" AND n.stream_id = h.stream_id AND n.number = h.number + 1), 0)"                                                \
+	", coalesce((SELECT x.opened_ms FROM sessions AS x WHERE x.job_id = h.job_id AND x.stream_id = h.stream_id), 0)" \
+	", coalesce((SELECT e.at_ms FROM exits AS e WHERE e.job_id = h.job_id AND e.stream_id = h.stream_id), 0)"        \
+	", coalesce((SELECT nullif(o.ended_ms, 0) FROM jobs AS o WHERE o.job_id = h.job_id), " STAY_FOR_EVER ")"
 #define STAY_STREAM " AND s.job_id = h.job_id AND s.stream_id = h.stream_id"
 
 int64_t stay_begin_ms(const struct stay *stay);
