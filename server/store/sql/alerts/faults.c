@@ -97,6 +97,24 @@ enum status store_count_node_faults(struct store_tx *tx, int64_t job_id, struct 
 	return statement_run(&s, err);
 }
 
+enum status store_rename_charged(struct store_tx *tx, struct span from, struct span to, struct error *err)
+{
+	static const char *const statements[] = {
+		"DELETE FROM node_faults WHERE host = ?1 AND EXISTS (SELECT 1 FROM node_faults AS o WHERE o.host = ?2 AND o.ts_ms"
+		" = node_faults.ts_ms AND o.job_id = node_faults.job_id AND o.stream_id = node_faults.stream_id AND o.line ="
+		" node_faults.line)",
+		"UPDATE node_faults SET host = ?2 WHERE host = ?1"};
+
+	for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+		AUTO_DONE(statement) s = {0};
+		TRY(statement_open(&s, store_tx_reader(tx), statements[i], err));
+		bind_text(&s, from);
+		bind_text(&s, to);
+		TRY(statement_run(&s, err));
+	}
+	return OK;
+}
+
 /* ---- stretches ---- */
 
 static void bind_hit_key(struct statement *s, const struct signature_hit_row *row)
@@ -140,6 +158,35 @@ enum status store_find_signature_hit(
 	row->host = has_row ? column_span(&s, arena) : SPAN("");
 	row->is_of_nobody = has_row && column_bool(&s);
 	return statement_check(&s, err);
+}
+
+enum status store_read_naming_hits(struct store_reader *reader, struct arena *arena, struct span machine,
+	struct signature_hit_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct signature_hit_row, job_id),
+		FIELD(struct signature_hit_row, stream_id), FIELD(struct signature_hit_row, signature),
+		FIELD(struct signature_hit_row, first_line), FIELD(struct signature_hit_row, host)};
+
+	TRY(statement_open(&s, reader,
+		"SELECT g.job_id, g.stream_id, g.signature, g.first_line, g.host FROM node_faults AS f JOIN signature_hits AS g"
+		" ON g.job_id = f.job_id AND g.stream_id = f.stream_id AND g.signature = f.signature AND g.first_line = f.line"
+		" WHERE f.host = ? AND g.host <> '' ORDER BY g.job_id",
+		err));
+	bind_text(&s, machine);
+	return rows_read(&s, arena, ROWS(fields, struct signature_hit_row), out, count, err);
+}
+
+enum status store_set_hit_host(struct store_tx *tx, const struct signature_hit_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE signature_hits SET host = ? WHERE job_id = ? AND stream_id = ? AND signature = ? AND first_line = ?",
+		err));
+	bind_text(&s, row->host);
+	bind_hit_key(&s, row);
+	return statement_run(&s, err);
 }
 
 enum status store_find_signature_incident(struct store_reader *reader, int64_t job_id, struct span signature,
