@@ -167,14 +167,28 @@ struct incident_said { /* of all stretches of one incident */
 enum status store_read_said(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
 	struct incident_said *out, struct error *err) MUST_CHECK;
 
-/* Open incidents of the kind that nothing was said of since the time; at most `limit`. */
+/* Open incidents of the kind that nothing was said of since a time; at most `limit`. */
 struct quiet_incident {
 	int64_t job_id;
 	uint32_t incident_id;
 	int64_t last_ms;
 };
+struct quiet_before {
+	int64_t ended_ms; /* of jobs that have ended */
+	int64_t any_ms; /* of all jobs */
+};
 enum status store_read_quiet(struct store_reader *reader, struct arena *arena, enum incident_kind kind,
-	int64_t before_ms, size_t limit, struct quiet_incident **out, size_t *count, struct error *err) MUST_CHECK;
+	struct quiet_before before, size_t limit, struct quiet_incident **out, size_t *count,
+	struct error *err) MUST_CHECK;
+/* Open incidents of a machine that began with a fault that somebody cleared, and of whose other lines none counts either, whoever's log told of
+ * it; those of the host alone. At most `limit`. */
+struct cleared_incident {
+	int64_t job_id;
+	uint32_t incident_id;
+	struct span host;
+};
+enum status store_read_cleared_incidents(struct store_reader *reader, struct arena *arena, size_t limit,
+	struct cleared_incident **out, size_t *count, struct error *err) MUST_CHECK;
 
 /* ---- checkpoints ---- */
 struct checkpoint_row {
