@@ -18,6 +18,7 @@ enum incident_close {
 	INCIDENT_CLOSED_RULE_DELETED,
 	INCIDENT_CLOSED_RULE_DISABLED,
 	INCIDENT_CLOSED_DEFINITIONS, /* a back-fill with others does not find it */
+	INCIDENT_CLOSED_CLEARED, /* somebody says that the fault was not the machine's */
 	INCIDENT_CLOSE_COUNT
 };
 

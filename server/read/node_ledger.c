@@ -427,6 +427,8 @@ enum status node_write_if_drained(
 		return OK;
 	json_object(w);
 	json_put_span(w, "host", host);
+	if (span_find_char(host, '/') >= 0) /* JOB/STREAM: nobody named it */
+		json_put_bool(w, "place", true);
 	node_write_why(&node, w);
 	json_object_end(w);
 	return OK;

@@ -33,6 +33,8 @@ enum status store_read_cleared_faults(struct store_reader *reader, struct arena 
 /* By its first line. *was_there false: no machine is charged with one there. */
 enum status store_clear_node_fault(struct store_tx *tx, int64_t job_id, uint32_t stream_id, uint64_t line,
 	struct span why, bool *was_there, struct error *err) MUST_CHECK;
+/* All that one name was charged with is the other one's. */
+enum status store_rename_charged(struct store_tx *tx, struct span from, struct span to, struct error *err) MUST_CHECK;
 /* First lines of faults of the job that somebody cleared. By stream and line. */
 struct fault_line {
 	uint32_t stream_id;
@@ -124,6 +126,10 @@ enum status store_put_signature_hit(
 /* What is decided once: its incident (0: it is not known) and its machine, in the arena. */
 enum status store_find_signature_hit(
 	struct store_reader *reader, struct arena *arena, struct signature_hit_row *row, struct error *err) MUST_CHECK;
+/* Of faults of that machine those whose line names it, with their job, stream, signature, first line and host; by job. */
+enum status store_read_naming_hits(struct store_reader *reader, struct arena *arena, struct span machine,
+	struct signature_hit_row **out, size_t *count, struct error *err) MUST_CHECK;
+enum status store_set_hit_host(struct store_tx *tx, const struct signature_hit_row *row, struct error *err) MUST_CHECK;
 /* The incident of any stream of the job with this signature that was said within the two times. 0: none was. */
 enum status store_find_signature_incident(struct store_reader *reader, int64_t job_id, struct span signature,
 	int64_t from_ms, int64_t to_ms, uint32_t *incident_id, struct error *err) MUST_CHECK;
@@ -161,14 +167,28 @@ struct incident_said { /* of all stretches of one incident */
 enum status store_read_said(struct store_reader *reader, struct arena *arena, int64_t job_id, uint32_t incident_id,
 	struct incident_said *out, struct error *err) MUST_CHECK;
 
-/* Open incidents of the kind that nothing was said of since the time; at most `limit`. */
+/* Open incidents of the kind that nothing was said of since a time; at most `limit`. */
 struct quiet_incident {
 	int64_t job_id;
 	uint32_t incident_id;
 	int64_t last_ms;
 };
+struct quiet_before {
+	int64_t ended_ms; /* of jobs that have ended */
+	int64_t any_ms; /* of all jobs */
+};
 enum status store_read_quiet(struct store_reader *reader, struct arena *arena, enum incident_kind kind,
-	int64_t before_ms, size_t limit, struct quiet_incident **out, size_t *count, struct error *err) MUST_CHECK;
+	struct quiet_before before, size_t limit, struct quiet_incident **out, size_t *count,
+	struct error *err) MUST_CHECK;
+/* Open incidents of a machine that began with a fault that somebody cleared, and of whose other lines none counts either, whoever's log told of
+ * it; those of the host alone. At most `limit`. */
+struct cleared_incident {
+	int64_t job_id;
+	uint32_t incident_id;
+	struct span host;
+};
+enum status store_read_cleared_incidents(struct store_reader *reader, struct arena *arena, size_t limit,
+	struct cleared_incident **out, size_t *count, struct error *err) MUST_CHECK;
 
 /* ---- checkpoints ---- */
 struct checkpoint_row {

@@ -36,6 +36,10 @@ enum status store_find_spelling(struct store_reader *reader, struct arena *arena
 /* As what machine of some stream a name is known: by itself, or the one whose short or full name it is. *out "": as none; or as several. */
 enum status store_find_machine(struct store_reader *reader, struct arena *arena, struct span name, struct span *out,
 	struct error *err) MUST_CHECK;
+/* The other form, short or full, of that name by which lines alone have charged a machine; *out "": there is none, it sends streams itself, or the
+ * short name is of machines of several domains. */
+enum status store_find_charged_form(struct store_reader *reader, struct arena *arena, struct span name,
+	struct span *out, struct error *err) MUST_CHECK;
 /* Faults that the host was charged with for lines of the stream, from that one on, are nobody's. */
 enum status store_drop_node_faults(
 	struct store_tx *tx, const struct stream_host_row *row, struct error *err) MUST_CHECK;

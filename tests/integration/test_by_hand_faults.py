@@ -49,6 +49,45 @@ def test_a_fault_that_is_not_the_machines(server):
     assert len(node(server, "n1")["fault_list"]) == 2 and node(server, "n1")["cleared_faults"] == []
 
 
+def ends(server, job):
+    return [(row["state"], row.get("closed_why")) for row in server.get(f"/api/v1/incidents?kind=node_suspect&all=true&q=name%3D{job}").body["incidents"]]
+
+
+def test_its_incidents_end_in_all_jobs_and_are_told(make_server, receiver):
+    server = make_server("--webhook-private")
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url}).status == 201
+    now = int(time.time())
+    ship(server, "train", "n1", [stamped(now, -60, "step: 1 loss: 2.0")])
+    ship(server, "fleet", "loghost", [stamped(now, 5, f"n1 {XID}")], stream="central")
+    wait_until(lambda: ends(server, "fleet") == ends(server, "train") == [("open", None)], what="both incidents")
+    # another fault in it, which still counts
+    ship(server, "fleet", "loghost", [stamped(now, 6, f"n1 {XID.replace('79', '48')}")], stream="central")
+    wait_until(lambda: len(node(server, "n1")["fault_list"]) == 2, what="the second fault")
+    clear(server, {"central:0": "the riser was pulled"}, job="fleet")
+    wait_until(lambda: ends(server, "train") == [("recovered", "fault_cleared")], what="the end of what was told of that fault")
+    assert ends(server, "fleet") == [("open", None)] and drained(server) == ["n1"]
+    clear(server, {"central:1": "the riser was pulled"}, job="fleet")
+    wait_until(lambda: ends(server, "fleet") == [("recovered", "fault_cleared")], what="the end")
+
+    def told():
+        return sorted((one["data"]["job"], one["type"]) for one in receiver.messages() if one["data"].get("kind") == "node_suspect" and one["type"].endswith("recovered"))
+
+    wait_until(lambda: told() == [("fleet", "incident.recovered"), ("train", "incident.recovered")], what="the messages of the ends")
+    # the next one is another incident, of both
+    ship(server, "fleet", "loghost", [stamped(now, 7, f"n1 {XID}")], stream="central")
+    wait_until(lambda: ends(server, "fleet") == ends(server, "train") == [("open", None), ("recovered", "fault_cleared")], what="both again")
+
+
+def test_a_fault_in_a_log_without_end_ends_as_its_machine_leaves_the_list(make_server):
+    server, day = make_server(), 24 * 3600
+    start = int(time.time()) - 8 * day
+    ship(server, "fleet", "loghost", [stamped(start, 0, f"gone-1 {XID}"), stamped(start, 2 * day, f"ill-1 {XID}")], stream="central")
+    wait_until(lambda: drained(server) == ["ill-1"], what="the newer fault")
+    wait_until(lambda: sorted(ends(server, "fleet")) == [("open", None), ("recovered", None)], what="the end of the older one")
+    rows = {row["state"]: row for row in server.get("/api/v1/incidents?kind=node_suspect&all=true").body["incidents"]}
+    assert rows["recovered"]["evidence"]["host"] == "gone-1" and rows["recovered"]["closed_ms"] == (start + 7 * day) * 1000
+
+
 def stamped(start, second, text):
     return f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(start + second))} {text}"
 

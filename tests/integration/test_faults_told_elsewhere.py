@@ -5,6 +5,7 @@ import time
 
 from smserver import wait_until
 from test_by_hand_hosts import wait_for_faults
+from test_carry import export, take
 from test_hosts import drained, ship
 from test_known_fault import MINUTE, TIMEOUT, causes, fail, failed, send
 from test_replacements import replacements
@@ -40,6 +41,19 @@ def test_a_failure_names_the_fault_that_the_central_log_told_of(server):
     send(server, "other", "algo-1", (now - 4 * MINUTE, TIMEOUT), host="el-9")
     fail(server, "other")
     assert failed(server, "other")[1]["evidence"]["fault"]["signature"] == "nccl_timeout"
+
+
+def test_the_cause_comes_with_the_export_of_the_job_alone(make_server):
+    server, other, now = make_server(), make_server(), int(time.time() * 1000)
+    train(server, "j", now - 10 * MINUTE, range(30), ["ex-1", "ex-2"])
+    tell(server, "kern", "ex-2", now - 6 * MINUTE)
+    send(server, "j", "algo-1", (now - 4 * MINUTE, TIMEOUT), host="ex-1")
+    fail(server, "j")
+    reason = failed(server, "j")[0]["FailureReason"]
+    wait_until(lambda: causes(server, "j") == ["xid_79"], what="the cause")
+    take(other, export(server, "name=j"))
+    wait_until(lambda: causes(other, "j"), what="a cause of the imported job")
+    assert (causes(other, "j"), other.get("/api/v1/jobs/j").body["FailureReason"]) == (["xid_79"], reason)
 
 
 def test_the_reason_follows_what_the_central_log_tells_after_the_failure(server):

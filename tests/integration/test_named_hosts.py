@@ -189,6 +189,36 @@ def test_the_machine_that_a_line_names_is_charged(server):
         wait_until(lambda: server.get(f"/api/v1/jobs/{job}").body.get("FailureReason") == reason, what=f"the reason of {job}")
 
 
+def test_a_machine_that_a_line_named_first_is_one_with_its_sender(server):
+    now = int(time.time() * 1000)
+    said = ["jn-1.hpc.lab", "jn-2", "jn-3", "jn-3.a", "jn-4.a", "jn-4.b"]
+    send(server, "syslog", "central", *((now, f"Nov 30 01:10:00 {host} kernel: {XID}") for host in said),
+         (now, "slurmctld: error: Nodes jn-[5-6] not responding, setting DOWN"), host="loghost")
+    wait_until(lambda: sorted(drained(server)) == sorted([*said, "jn-5", "jn-6"]), what="all that lines name")
+    server.wait_for_extraction()
+    for at, host in enumerate(("jn-1", "jn-2.hpc.lab", "jn-3.b", "jn-4", "jn-6.hpc"), 1):
+        ship(server, "a", host, ["step: 1 loss: 2.0"], stream=f"algo-{at}")
+    # whose they are where the short name is of several domains nobody knows
+    wanted = sorted(["jn-1", "jn-2.hpc.lab", "jn-3", "jn-3.a", "jn-4.a", "jn-4.b", "jn-5", "jn-6.hpc"])
+    assert sorted(drained(server)) == wanted
+    rows = {row["evidence"]["host"]: row for row in suspects(server, "syslog")}
+    assert sorted(rows) == wanted
+    assert rows["jn-1"]["evidence"]["summary"] == "Xid 79: GPU has fallen off the bus on jn-1"
+    assert server.get("/api/v1/nodes/jn-1.hpc.lab").status == 404 and server.get("/api/v1/nodes/jn-2").status == 404
+    assert [row["host"] for row in server.get("/api/v1/jobs/a/restart").body["drained"]] == ["jn-1", "jn-2.hpc.lab", "jn-6.hpc"]
+    # what comes behind it is of the same stretch and incident, in either form
+    server.restart()
+    send(server, "syslog", "central", (now + 1000, f"Nov 30 01:10:01 jn-1.hpc.lab kernel: {XID}"), (now + 1000, f"Nov 30 01:10:01 jn-2 kernel: {XID}"),
+         (now + 1000, "slurmctld: error: Nodes jn-[5-6] not responding, setting DOWN"), host="loghost")
+    ship(server, "a", "jn-1", [f"kernel: {XID}"], stream="algo-1")
+    wait_until(lambda: [(row["signature"], row["lines"]) for row in server.get("/api/v1/nodes/jn-1").body["faults"]] == [("xid_79", 3)], what="all three lines")
+    server.wait_for_extraction()
+    assert sorted(drained(server)) == wanted and len(suspects(server, "syslog")) == len(wanted)
+    # cleared is cleared, by its line
+    assert server.patch("/api/v1/jobs/syslog", json={"by_hand": {"faults": {"central:1": "a drill"}}}).status == 200
+    assert "jn-2.hpc.lab" not in drained(server) and "jn-2" not in drained(server)
+
+
 def test_machines_by_turns_have_a_stretch_each(server):
     then = int(time.time() * 1000) - 400_000
     rows = [(then + n * 1000, f"Nov 30 01:{n // 60:02}:{n % 60:02} ob-{n % 3} kernel: {XID}") for n in range(300)]

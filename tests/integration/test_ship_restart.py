@@ -74,6 +74,16 @@ def test_the_command_gets_the_document(server, ship, restarts):
     assert document["document"]["HyperParameters"]["lr"] == "3e-4"
 
 
+def test_a_place_is_no_name_for_a_scheduler(server, ship, restarts):
+    for stream in ("a-pod", "z-pod"):  # which nobody named
+        assert server.post(f"/api/v1/logs?job=pods&stream={stream}", XID + "\n", content_type="text/plain").status == 200
+    wait_until(lambda: {"pods/a-pod", "pods/z-pod"} <= {row["host"] for row in server.get("/api/v1/nodes").body["drain"]}, what="both faults")
+    run(ship, restarts, "pods", training(*steps(1, 3), XID), "--host", "gpu-07")
+    document, variables = restarts[0]
+    assert sorted((row["host"], row.get("place")) for row in document["drained"]) == [("gpu-07", None), ("pods/a-pod", True), ("pods/z-pod", True)]
+    assert variables["DRAINED"] == "gpu-07"
+
+
 def test_what_is_not_known_is_null(server, ship, restarts):
     run(ship, restarts, "bare", training("hello"))
     document, variables = restarts[0]

@@ -156,13 +156,16 @@ static enum status wait_until_due(const struct restart *restart, struct told *to
 static void put_drained(const struct json *document, struct buf *out)
 {
 	const struct json *list = json_get(document, "drained");
+	const char *separator = "";
 
 	for (const struct json *node = list ? json_first(list) : NULL; node; node = json_next(node)) {
 		struct span host = json_string_of(json_get(node, "host"));
+		if (json_get(node, "place")) /* no name that a scheduler knows */
+			continue;
 		if (out->len + host.len + 1 > LIST_BYTES_MAX)
 			return;
-		if (node != json_first(list))
-			buf_append_text(out, ",");
+		buf_append_text(out, separator);
+		separator = ",";
 		buf_append_span(out, host);
 	}
 }

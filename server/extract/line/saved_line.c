@@ -98,12 +98,59 @@ static bool ends_otherwise(struct span front)
 	return span_ends_with(front, SPAN("Error")) || span_ends_with(front, SPAN("Exception"));
 }
 
+/* What a label says of the words behind it: those of another time, or that somebody waits for or looks for. */
+static bool labels_others(struct span word)
+{
+	static const struct span words[] = {SPAN("previous"), SPAN("previously"), SPAN("old"), SPAN("older"),
+		SPAN("earlier"), SPAN("former"), SPAN("past"), SPAN("seen"), SPAN("history"), SPAN("waiting"),
+		SPAN("waited"), SPAN("wait"), SPAN("awaiting"), SPAN("expected"), SPAN("expecting"), SPAN("pattern"),
+		SPAN("regex"), SPAN("looking"), SPAN("searching"), SPAN("matching"), SPAN("grep"), SPAN("response"),
+		SPAN("completion"), SPAN("generated"), SPAN("generation"), SPAN("sample")};
+
+	return is_among(word, words, sizeof words / sizeof *words);
+}
+
+/* "waiting for: ", "WARNING last seen in old log: ", "[response] ": the front's last clause is a label, and such a one. */
+static bool is_labelled(struct span front)
+{
+	bool is_others = false, is_label = false;
+	struct span rest = front;
+
+	while (rest.len) {
+		struct span word = take_word(&rest), plain = strip_marks(word);
+		if (!word.len)
+			break;
+		bool is_bracketed = char_at(word, 0) == '[' && char_at(word, word.len - 1) == ']';
+		bool goes_on = is_others && !is_label && !is_bracketed; /* the clause before */
+		is_others = goes_on || labels_others(plain);
+		is_label = is_bracketed || char_at(word, word.len - 1) == ':';
+	}
+	return is_others && is_label;
+}
+
+/* "log_pattern=", and Megatron's "ckpt_regex ....... "; not what hands a line on: "msg=". */
+static bool is_of_setting(struct span front)
+{
+	static const struct span members[] = {
+		SPAN("msg"), SPAN("message"), SPAN("log"), SPAN("line"), SPAN("event"), SPAN("body")};
+	struct span word = SPAN(""), rest = span_trim(front);
+
+	while (rest.len)
+		word = take_word(&rest);
+	if (word.len > 3 && count_char(word, '.') == word.len)
+		return true;
+	if (char_at(word, word.len - 1) != '=')
+		return false;
+	word.len--;
+	return !is_among(word, members, sizeof members / sizeof *members);
+}
+
 static bool is_denied(struct span front)
 {
 	bool is_in_clause = false, was_dry = false;
 	struct span word = SPAN(""), rest = front;
 
-	if (ends_otherwise(front))
+	if (ends_otherwise(front) || is_labelled(front) || is_of_setting(front))
 		return true;
 	while (rest.len) {
 		struct span next = take_word(&rest), plain = strip_marks(next);

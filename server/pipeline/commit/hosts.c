@@ -6,6 +6,7 @@
 #include "base/text/line_time.h"
 #include "model/metrics/stream_name.h"
 #include "pipeline/commit/ingest.h"
+#include "pipeline/commit/machine_join.h"
 #include "pipeline/commit/plan.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
@@ -276,6 +277,7 @@ static enum status look(struct noting *noting, struct span host, bool is_change,
 		return OK;
 	TRY(store_find_spelling(store_tx_reader(noting->plan->tx), noting->arena, host, &known, err));
 	noting->next.host = known.len ? known : host;
+	TRY(machine_join(noting->plan->tx, noting->next.host, err));
 	return add_whole(noting, err);
 }
 

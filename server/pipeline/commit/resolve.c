@@ -2,6 +2,7 @@
 #include "pipeline/commit/resolve.h"
 
 #include "base/log.h"
+#include "pipeline/commit/machine_join.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "state/jobs/default_definitions.h"
@@ -242,7 +243,9 @@ enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 		return load_stream(store_tx_reader(tx), job, &rows[0], out, err);
 	struct span known;
 	TRY(store_find_spelling(store_tx_reader(tx), arena, host, &known, err));
-	return make_stream(pipeline, tx, job, name, known.len ? known : host, now_ms, out, err);
+	host = known.len ? known : host;
+	TRY(machine_join(tx, host, err));
+	return make_stream(pipeline, tx, job, name, host, now_ms, out, err);
 }
 
 static enum status load_job_by_id(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,

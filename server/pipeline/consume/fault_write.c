@@ -1,6 +1,4 @@
 /* What a stretch of a signature is part of, decided once in the transaction that first knows it. */
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/text/host_list.h"
 #include "extract/line/kernel_event.h"
 #include "extract/line/machine_name.h"
@@ -12,7 +10,6 @@
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/consume/signs.h"
-#include "state/execute.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
 #include "state/jobs/stated.h"
@@ -31,8 +28,7 @@ enum {
 	CAUSE_AFTER_MS = 15 * 60 * 1000,
 	JOBS_ON_HOST_MAX = 3, /* others than the one that told of it */
 	FOLDED_MAX = 100,
-	RANKS_OF_A_MACHINE = 8, /* GPUs; with more of them whose a rank is remains unsaid */
-	QUIET_MAX = 100
+	RANKS_OF_A_MACHINE = 8 /* GPUs; with more of them whose a rank is remains unsaid */
 };
 
 struct writing {
@@ -207,7 +203,8 @@ static enum status may_take(
 		return OK;
 	TRY(store_read_incident(store_tx_reader(w->tx), w->arena, job_id, near->incident_id, &row, err));
 	bool can_rise = !is_node && near->kind == INCIDENT_NODE_SUSPECT && row.incident.state == INCIDENT_OPEN;
-	if ((row.incident.is_historic && !w->stretch->is_historic) ||
+	if (row.incident.closed_why == INCIDENT_CLOSED_CLEARED ||
+		(row.incident.is_historic && !w->stretch->is_historic) ||
 		(row.incident.severity < said->severity && !can_rise) ||
 		(!said->is_nonfatal && known_fault_is_survived(w->pipeline, &row)))
 		return OK;
@@ -539,68 +536,4 @@ enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct a
 		TRY(host_list_expand(arena, hit.host, &hosts, &count, err));
 	TRY(charge(&w, &own, hosts, count, &hit, err));
 	return store_put_signature_hit(tx, &hit, err);
-}
-
-/* ---- the end ---- */
-
-struct ending {
-	struct pipeline *pipeline;
-	struct arena *arena;
-	const struct quiet_incident *quiet;
-	enum incident_kind kind;
-	struct incident_row row;
-	struct incident_effects told;
-};
-
-/* What a machine did stands against it as long as the job runs on it. */
-static enum status end_one(void *context, struct store_tx *tx, struct error *err)
-{
-	struct ending *ending = context;
-	struct job_row job;
-
-	ending->told = (struct incident_effects){0};
-	TRY(store_read_job_by_id(store_tx_reader(tx), ending->arena, ending->quiet->job_id, &job, err));
-	if (ending->kind == INCIDENT_NODE_SUSPECT && !job.ended_ms)
-		return OK;
-	TRY(store_read_incident(store_tx_reader(tx), ending->arena, ending->quiet->job_id, ending->quiet->incident_id,
-		&ending->row, err));
-	if (ending->row.incident.state != INCIDENT_OPEN)
-		return OK;
-	ending->row.incident.state = INCIDENT_RECOVERED;
-	ending->row.incident.closed_ms = ending->quiet->last_ms + SIGN_QUIET_MS;
-	ending->row.detail = SPAN("");
-	return incidents_write(ending->pipeline, tx, &ending->row, job.team, &ending->told, err);
-}
-
-static enum status end_quiet(
-	struct pipeline *pipeline, struct store_reader *reader, enum incident_kind kind, struct error *err)
-{
-	AUTO(arena) arena = arena_new();
-	struct quiet_incident *rows;
-	size_t count;
-
-	if (!arena)
-		return error_no_memory(err);
-	TRY(store_read_quiet(reader, arena, kind, clock_wall_ms() - SIGN_QUIET_MS, QUIET_MAX, &rows, &count, err));
-	for (size_t i = 0; i < count; i++) {
-		struct ending ending = {.pipeline = pipeline, .arena = arena, .quiet = &rows[i], .kind = kind};
-		enum status status = writer_execute(pipeline, end_one, &ending, err);
-		if (status != OK && status != ERR_NOT_FOUND) /* the job was deleted meanwhile */
-			return status;
-		if (status == OK)
-			incidents_publish(pipeline, &ending.row, &ending.told);
-	}
-	return OK;
-}
-
-void faults_run(struct pipeline *pipeline, struct store_reader *reader)
-{
-	static const enum incident_kind kinds[] = {INCIDENT_LOG_SIGNATURE, INCIDENT_NODE_SUSPECT};
-	struct error err;
-
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		enum status status = end_quiet(pipeline, reader, kinds[i], &err);
-		if (status != OK && status != ERR_UNAVAILABLE)
-			log_line(LOG_WARNING, "faults_failed", "error=\"%s\"", err.text);
-	}
 }

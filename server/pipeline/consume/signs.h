@@ -46,7 +46,7 @@ struct stretch_told { /* what must be said after the commit */
 enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, const struct job_row *job,
 	const struct stretch *stretch, struct stretch_told *out, struct error *err) MUST_CHECK;
 
-/* Maintenance thread: ends the incidents that nothing was said of for a quarter of an hour. */
+/* Maintenance thread: ends the incidents that nothing was said of for long enough, or whose fault was cleared. */
 void faults_run(struct pipeline *pipeline, struct store_reader *reader);
 
 /* A checkpoint's line: the one function that writes them. Under the stream's lock. */

@@ -5,16 +5,15 @@
 #include "model/jobs/by_hand.h"
 #include "model/jobs/failure.h"
 #include "model/incident.h"
+#include "pipeline/goodput/goodput_said.h"
 #include "pipeline/life/life.h"
 #include "pipeline/life/pools.h"
 #include "read/charts/derivation.h"
 #include "read/charts/run_inputs.h"
 #include "state/audit.h"
 #include "state/streams/directory.h"
-#include "state/streams/stream_ends.h"
 #include "state/execute.h"
 #include "state/known_fault.h"
-#include "store/faults.h"
 #include "state/patience.h"
 #include "state/pipeline_state.h"
 #include "store/jobs.h"
@@ -29,7 +28,6 @@ enum {
 	SWEEP = 500,
 	PATIENCE = 16, /* what was silent for long is looked at more rarely */
 	RETRY_MS = 60 * 60 * 1000, /* of a job whose data is damaged */
-	SAID_SIGNATURES_A_JOB = 10000,
 	PRICES_MAX_BYTES = 4 << 20,
 	DOCUMENT_MAX_BYTES = 4 << 20,
 	NAMED_MAX = 1000000
@@ -192,13 +190,6 @@ enum status goodput_read_tokens_per_step(struct pipeline *pipeline, struct store
 	return OK;
 }
 
-/* What was said of a job. */
-struct said {
-	const struct pipeline *pipeline;
-	const struct said_signature *items;
-	size_t count;
-};
-
 /* What explains best what showed at at_ms, of that the first; its weight, 0: there is none. */
 static int find_gravest(const struct said *said, const struct fault_window *window, int64_t at_ms, int64_t machine_ms,
 	struct span *signature)
@@ -230,33 +221,6 @@ static int find_signature(
 	return weight;
 }
 
-/* What its own log said, and other jobs' of its machines; by time. */
-static enum status read_said(
-	struct said *said, struct store_reader *reader, struct arena *arena, int64_t job_id, struct error *err)
-{
-	const struct stream_ends ends = stream_ends_of(said->pipeline->directory, FAULT_BROKE_OFF_MS);
-	struct said_signature *own, *all;
-	struct said_hit *others;
-	size_t own_count, other_count, taken = 0;
-
-	TRY(store_read_said_signatures(reader, arena, job_id, SAID_SIGNATURES_A_JOB, &own, &own_count, err));
-	TRY(store_read_told_elsewhere(
-		reader, arena, &ends, job_id, INT64_MIN, INT64_MAX, SAID_SIGNATURES_A_JOB, &others, &other_count, err));
-	if (!(all = arena_alloc(arena, (own_count + other_count + 1) * sizeof *all)))
-		return error_no_memory(err);
-	for (size_t i = 0; i <= own_count; i++) {
-		for (; taken < other_count && (i == own_count || others[taken].row.first_ms < own[i].first_ms); taken++)
-			all[said->count++] = (struct said_signature){.first_ms = others[taken].row.first_ms,
-				.last_ms = others[taken].row.last_ms,
-				.signature = others[taken].row.signature,
-				.severity = SEVERITY_CRITICAL}; /* its signature's, at most */
-		if (i < own_count)
-			all[said->count++] = own[i];
-	}
-	said->items = all;
-	return OK;
-}
-
 /* The break that is the job's failure is looked at as for its incident, job_failed: one failure has one cause. */
 static enum status read_window(struct pipeline *pipeline, const struct job_goodput *job, size_t at,
 	struct store_reader *reader, struct arena *arena, int64_t now_ms, struct fault_window *out, int64_t *at_ms,
@@ -279,13 +243,13 @@ static enum status name_causes(struct pipeline *pipeline, struct job_goodput *jo
 	struct arena *arena, int64_t now_ms, struct error *err)
 {
 	struct goodput *derived = &job->derived;
-	struct said said = {.pipeline = pipeline};
+	struct said said;
 	struct fault_window window;
 	int64_t at_ms;
 
 	if (!derived->break_count)
 		return OK;
-	TRY(read_said(&said, reader, arena, job->job.job_id, err));
+	TRY(said_read(&said, pipeline, reader, arena, job->job.job_id, err));
 	for (size_t i = 0; i < derived->break_count; i++) {
 		struct goodput_break *broken = &derived->breaks[i];
 		if (span_equal_fold(broken->cause, SPAN("unknown")))

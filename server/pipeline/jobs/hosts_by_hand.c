@@ -1,6 +1,7 @@
 #include "pipeline/jobs/hosts_by_hand.h"
 
 #include "base/log.h"
+#include "pipeline/commit/machine_join.h"
 #include "pipeline/jobs/incident_hosts.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
@@ -51,6 +52,7 @@ static enum status set_one(struct store_tx *tx, struct arena *arena, int64_t job
 		setting.host = arena_copy(arena, json_string_of(host));
 	if (!setting.host.ptr)
 		return error_no_memory(err);
+	TRY(machine_join(tx, setting.host, err));
 	TRY(store_set_host_by_hand(tx, job_id, json_key_of(host), setting.host, &setting.stream_id, err));
 	if (setting.stream_id)
 		out->rows[out->count++] = setting;

@@ -1,13 +1,12 @@
 #include "pipeline/jobs/incident_hosts.h"
 
 #include "base/json/json_read.h"
-#include "base/json/json_write.h"
+#include "pipeline/alert/incident_rename.h"
 #include "state/known_fault.h"
-#include "store/alerts.h"
 #include "store/faults.h"
 #include "store/streams.h"
 
-enum { FACTS_MAX_BYTES = 16 << 10, INCIDENTS_MAX = 1000 };
+enum { PLACE_MAX_BYTES = 16 << 10 };
 
 struct following {
 	struct store_tx *tx;
@@ -16,58 +15,6 @@ struct following {
 	const struct incident_row *row;
 	const struct json *facts;
 };
-
-/* "Xid 79: … on gpu017": the name is its end. */
-static enum status put_summary(
-	struct json_writer *w, struct span summary, struct span old, struct span host, struct error *err)
-{
-	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
-
-	if (span_ends_with(summary, old)) {
-		buf_append(&text, summary.ptr, summary.len - old.len);
-		buf_append_span(&text, host);
-		summary = buf_span(&text);
-	}
-	TRY(buf_status(&text, err));
-	json_put_span(w, "summary", summary);
-	return OK;
-}
-
-static enum status write_facts(const struct following *f, struct span host, struct buf *out, struct error *err)
-{
-	struct json_writer w = json_writer_on(out);
-	struct span old = json_string_of(json_get(f->facts, "host"));
-
-	json_object(&w);
-	for (const struct json *at = json_first(f->facts); at; at = json_next(at)) {
-		AUTO_DONE(buf) value = BUF_INIT(FACTS_MAX_BYTES);
-		struct span key = json_key_of(at);
-		if (span_equal(key, SPAN("host"))) {
-			json_put_span(&w, "host", host);
-		} else if (span_equal(key, SPAN("summary"))) {
-			TRY(put_summary(&w, json_string_of(at), old, host, err));
-		} else {
-			json_print(at, &value);
-			TRY(buf_status(&value, err));
-			json_key_span(&w, key);
-			json_raw(&w, buf_span(&value));
-		}
-	}
-	json_object_end(&w);
-	return buf_status(out, err);
-}
-
-static enum status rename_one(const struct following *f, struct span host, struct error *err)
-{
-	AUTO_DONE(buf) text = BUF_INIT(FACTS_MAX_BYTES);
-	const struct incident *incident = &f->row->incident;
-	uint64_t ordinal = incident->kind == INCIDENT_NODE_SUSPECT ? incident_ordinal_of(host, incident->opened_ms)
-								   : incident->opened_ordinal;
-
-	TRY(write_facts(f, host, &text, err));
-	return store_rename_incident(
-		f->tx, f->row->job_id, f->row->incident_id, ordinal, span_of(text.ptr + 1, text.len - 2), err);
-}
 
 /* Whose its first line is now; "": that is not asked, or nobody's. */
 static enum status find_host(const struct following *f, struct span *out, struct error *err)
@@ -97,7 +44,7 @@ static enum status find_host(const struct following *f, struct span *out, struct
 		reader, f->arena, hit.job_id, hit.stream_id, stream, hit.first_line, out, &is_shared, err));
 	if (out->len || is_shared)
 		return OK;
-	AUTO_DONE(buf) place = BUF_INIT(FACTS_MAX_BYTES); /* of a machine that nobody names that is all */
+	AUTO_DONE(buf) place = BUF_INIT(PLACE_MAX_BYTES); /* of a machine that nobody names that is all */
 	buf_printf(&place, "%.*s/%.*s", SPAN_ARGS(f->job->name), SPAN_ARGS(stream));
 	TRY(buf_status(&place, err));
 	*out = arena_copy(f->arena, buf_span(&place));
@@ -106,42 +53,32 @@ static enum status find_host(const struct following *f, struct span *out, struct
 
 static enum status follow(struct following *f, struct error *err)
 {
-	AUTO_DONE(buf) text = BUF_INIT(2 * FACTS_MAX_BYTES);
 	AUTO(json) facts = NULL;
 	struct span host;
 
-	buf_printf(&text, "{%.*s}", SPAN_ARGS(f->row->facts));
-	if (text.failure || json_parse(&facts, buf_span(&text), NULL) != OK || !json_get(facts, "host") ||
-		f->row->incident.line == NO_LINE)
+	if (f->row->incident.line == NO_LINE || !incident_read_machine(f->row, &facts).len)
 		return OK;
 	f->facts = facts;
 	TRY(find_host(f, &host, err));
-	return host.len && !span_equal(host, json_string_of(json_get(facts, "host"))) ? rename_one(f, host, err) : OK;
+	return host.len && !span_equal(host, json_string_of(json_get(facts, "host")))
+		       ? incident_rename(f->tx, f->row, f->facts, host, err)
+		       : OK;
+}
+
+static enum status follow_row(void *context, const struct incident_row *row, struct error *err)
+{
+	struct following *f = context;
+
+	f->row = row;
+	return follow(f, err);
 }
 
 enum status incident_hosts_follow(struct store_tx *tx, const struct job_row *job, struct error *err)
 {
-	static const enum incident_kind kinds[] = {INCIDENT_NODE_SUSPECT, INCIDENT_LOG_SIGNATURE};
 	AUTO(arena) arena = arena_new();
 	struct following f = {.tx = tx, .arena = arena, .job = job};
-	struct incident_row *rows;
-	struct span unused;
-	size_t count;
 
 	if (!arena)
 		return error_no_memory(err);
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		const struct incident_filter filter = {.has_all = true,
-			.job_id = job->job_id,
-			.state = -1,
-			.kind = (int)kinds[i],
-			.cursor = SPAN(""),
-			.limit = INCIDENTS_MAX};
-		TRY(store_read_incidents(store_tx_reader(tx), arena, &filter, &rows, &count, &unused, err));
-		for (size_t k = 0; k < count; k++) {
-			f.row = &rows[k];
-			TRY(follow(&f, err));
-		}
-	}
-	return OK;
+	return incidents_of_machines(tx, arena, job->job_id, follow_row, &f, err);
 }

@@ -142,9 +142,11 @@ TEST(an_incident_is_quiet_from_its_last_stretch_on)
 		.text = SPAN("")};
 	CHECK_OK(store_put_signature_hit(h.tx, &hit, &err));
 	harness_commit(&h);
-	CHECK_OK(store_read_quiet(h.reader, h.arena, INCIDENT_STALL, 1000, 9, &rows, &count, &err));
+	CHECK_OK(store_read_quiet(
+		h.reader, h.arena, INCIDENT_STALL, (struct quiet_before){1000, 1000}, 9, &rows, &count, &err));
 	CHECK_INT(count, 0);
-	CHECK_OK(store_read_quiet(h.reader, h.arena, INCIDENT_STALL, 1001, 9, &rows, &count, &err));
+	CHECK_OK(store_read_quiet(
+		h.reader, h.arena, INCIDENT_STALL, (struct quiet_before){1000, 1001}, 9, &rows, &count, &err));
 	CHECK(count == 1 && rows[0].incident_id == incident.incident_id && rows[0].last_ms == 1000);
 	CHECK_OK(store_read_incident(h.reader, h.arena, job, incident.incident_id, &incident, &err));
 	CHECK_SPAN(incident.facts, SPAN("\"host\":\"gpu001\""));

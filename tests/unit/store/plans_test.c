@@ -276,7 +276,8 @@ static void call_fault_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_find_signature_incident(on, 1, SPAN("x"), 0, 1, &incident, &err));
 	CHECK_OK(store_find_machine(on, arena, SPAN("h"), &(struct span){0}, &err));
 	CHECK_OK(store_read_said(on, arena, 1, 1, &(struct incident_said){0}, &err));
-	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, 1, 9, (struct quiet_incident **)&rows, &count, &err));
+	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, (struct quiet_before){1, 1}, 9,
+		(struct quiet_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));
 	CHECK_OK(store_read_near(on, arena, 1, 1, 0, 9, (struct near_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_jobs_on_host(on, arena, &ends, SPAN("h"), SPAN(""), 1, 9, (int64_t **)&rows, &count, &err));

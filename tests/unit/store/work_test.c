@@ -570,7 +570,8 @@ static int ask_said(size_t others)
 	take_steps(h.reader);
 	CHECK_OK(store_read_said(h.reader, h.arena, open.job_id, open.incident_id, &said, &err));
 	CHECK_INT(said.count, 3);
-	CHECK_OK(store_read_quiet(h.reader, h.arena, INCIDENT_STALL, 9, 9, &quiet, &count, &err));
+	CHECK_OK(store_read_quiet(
+		h.reader, h.arena, INCIDENT_STALL, (struct quiet_before){9, 9}, 9, &quiet, &count, &err));
 	CHECK(count == 1 && quiet[0].last_ms == 3);
 	CHECK_OK(store_read_hits_of(h.reader, h.arena, open.job_id, signatures, 0, MANY, 9, &hits, &count, &err));
 	CHECK_INT(count, 3);

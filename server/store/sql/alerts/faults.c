@@ -97,6 +97,24 @@ enum status store_count_node_faults(struct store_tx *tx, int64_t job_id, struct 
 	return statement_run(&s, err);
 }
 
+enum status store_rename_charged(struct store_tx *tx, struct span from, struct span to, struct error *err)
+{
+	static const char *const statements[] = {
+		"DELETE FROM node_faults WHERE host = ?1 AND EXISTS (SELECT 1 FROM node_faults AS o WHERE o.host = ?2 AND o.ts_ms"
+		" = node_faults.ts_ms AND o.job_id = node_faults.job_id AND o.stream_id = node_faults.stream_id AND o.line ="
+		" node_faults.line)",
+		"UPDATE node_faults SET host = ?2 WHERE host = ?1"};
+
+	for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
+		AUTO_DONE(statement) s = {0};
+		TRY(statement_open(&s, store_tx_reader(tx), statements[i], err));
+		bind_text(&s, from);
+		bind_text(&s, to);
+		TRY(statement_run(&s, err));
+	}
+	return OK;
+}
+
 /* ---- stretches ---- */
 
 static void bind_hit_key(struct statement *s, const struct signature_hit_row *row)
@@ -140,6 +158,35 @@ enum status store_find_signature_hit(
 	row->host = has_row ? column_span(&s, arena) : SPAN("");
 	row->is_of_nobody = has_row && column_bool(&s);
 	return statement_check(&s, err);
+}
+
+enum status store_read_naming_hits(struct store_reader *reader, struct arena *arena, struct span machine,
+	struct signature_hit_row **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct signature_hit_row, job_id),
+		FIELD(struct signature_hit_row, stream_id), FIELD(struct signature_hit_row, signature),
+		FIELD(struct signature_hit_row, first_line), FIELD(struct signature_hit_row, host)};
+
+	TRY(statement_open(&s, reader,
+		"SELECT g.job_id, g.stream_id, g.signature, g.first_line, g.host FROM node_faults AS f JOIN signature_hits AS g"
+		" ON g.job_id = f.job_id AND g.stream_id = f.stream_id AND g.signature = f.signature AND g.first_line = f.line"
+		" WHERE f.host = ? AND g.host <> '' ORDER BY g.job_id",
+		err));
+	bind_text(&s, machine);
+	return rows_read(&s, arena, ROWS(fields, struct signature_hit_row), out, count, err);
+}
+
+enum status store_set_hit_host(struct store_tx *tx, const struct signature_hit_row *row, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, store_tx_reader(tx),
+		"UPDATE signature_hits SET host = ? WHERE job_id = ? AND stream_id = ? AND signature = ? AND first_line = ?",
+		err));
+	bind_text(&s, row->host);
+	bind_hit_key(&s, row);
+	return statement_run(&s, err);
 }
 
 enum status store_find_signature_incident(struct store_reader *reader, int64_t job_id, struct span signature,
@@ -317,22 +364,39 @@ enum status store_read_said(struct store_reader *reader, struct arena *arena, in
 	}
 }
 
-#define LAST_SAID                                                                                                                                    \
-	"SELECT max(h.last_ms) FROM signature_hits AS h INDEXED BY signature_hits_by_incident WHERE h.job_id = incidents.job_id AND h.incident_id =" \
-	" incidents.incident_id"
-
 enum status store_read_quiet(struct store_reader *reader, struct arena *arena, enum incident_kind kind,
-	int64_t before_ms, size_t limit, struct quiet_incident **out, size_t *count, struct error *err)
+	struct quiet_before before, size_t limit, struct quiet_incident **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	static const struct row_field fields[] = {FIELD(struct quiet_incident, job_id),
 		FIELD(struct quiet_incident, incident_id), FIELD(struct quiet_incident, last_ms)};
 
 	TRY(statement_open(&s, reader,
-		"SELECT job_id, incident_id, coalesce((" LAST_SAID
-		"), opened_ms) FROM incidents WHERE state = 0 AND kind = ?"
-		" AND coalesce((" LAST_SAID "), opened_ms) < ? LIMIT ?",
+		"SELECT job_id, incident_id, last_ms FROM (SELECT i.job_id, i.incident_id, j.ended_ms, coalesce((SELECT max(h.last_ms)"
+		" FROM signature_hits AS h INDEXED BY signature_hits_by_incident WHERE h.job_id = i.job_id AND h.incident_id = i.incident_id),"
+		" i.opened_ms) AS last_ms"
+		" FROM incidents AS i JOIN jobs AS j ON j.job_id = i.job_id WHERE i.state = 0 AND i.kind = ?1) AS q"
+		" WHERE last_ms < ?2 OR (ended_ms <> 0 AND last_ms < ?3) LIMIT ?4",
 		err));
-	bind_numbers(&s, kind, before_ms, limit);
+	bind_numbers(&s, kind, before.any_ms, before.ended_ms, limit);
 	return rows_read(&s, arena, ROWS(fields, struct quiet_incident), out, count, err);
+}
+
+enum status store_read_cleared_incidents(struct store_reader *reader, struct arena *arena, size_t limit,
+	struct cleared_incident **out, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	static const struct row_field fields[] = {FIELD(struct cleared_incident, job_id),
+		FIELD(struct cleared_incident, incident_id), FIELD(struct cleared_incident, host)};
+
+	TRY(statement_open(&s, reader,
+		"SELECT i.job_id, i.incident_id, f.host FROM incidents AS i JOIN node_faults AS f ON f.ts_ms = i.opened_ms"
+		" WHERE i.state = 0 AND i.kind = ? AND f.cleared <> ''"
+		" AND NOT EXISTS (SELECT 1 FROM node_faults AS o WHERE o.host = f.host AND o.ts_ms = f.ts_ms AND o.cleared = '')"
+		" AND NOT EXISTS (SELECT 1 FROM signature_hits AS h INDEXED BY signature_hits_by_incident JOIN node_faults AS g ON g.job_id = h.job_id AND g.stream_id ="
+		" h.stream_id AND g.line = h.first_line AND g.signature = h.signature WHERE h.job_id = i.job_id AND h.incident_id ="
+		" i.incident_id AND g.host = f.host AND g.cleared = '') LIMIT ?",
+		err));
+	bind_numbers(&s, INCIDENT_NODE_SUSPECT, limit);
+	return rows_read(&s, arena, ROWS(fields, struct cleared_incident), out, count, err);
 }

@@ -75,11 +75,13 @@ static char raise(char c)
 
 /* Who sent a stream; whom lines alone name, with a fault. */
 static const struct named_in {
-	const char *one, *next;
+	const char *one, *next, *last;
 } senders = {"SELECT host FROM stream_hosts WHERE host = ? LIMIT 1",
-	"SELECT host FROM stream_hosts WHERE host >= ? ORDER BY host LIMIT 1"},
+	"SELECT host FROM stream_hosts WHERE host >= ? ORDER BY host LIMIT 1",
+	"SELECT max(host) FROM stream_hosts WHERE host >= ? AND host < ?"},
   charged = {"SELECT host FROM node_faults WHERE host = ? LIMIT 1",
-	  "SELECT host FROM node_faults WHERE host >= ? ORDER BY host LIMIT 1"};
+	  "SELECT host FROM node_faults WHERE host >= ? ORDER BY host LIMIT 1",
+	  "SELECT max(host) FROM node_faults WHERE host >= ? AND host < ?"};
 
 /* Names that begin so but for case, in the order of their bytes. */
 struct leaping {
@@ -201,7 +203,7 @@ static enum status read_last(struct store_reader *reader, struct arena *arena, c
 
 	buf_append(&end, leaping->at, leaping->name.len - 1);
 	buf_append_char(&end, '/'); /* which is behind '.' */
-	TRY(statement_open(&s, reader, "SELECT max(host) FROM stream_hosts WHERE host >= ? AND host < ?", err));
+	TRY(statement_open(&s, reader, leaping->in->last, err));
 	bind_text(&s, span_of(leaping->at, leaping->name.len));
 	bind_text(&s, buf_span(&end));
 	TRY(statement_step(&s, &has_row, err));
@@ -210,8 +212,8 @@ static enum status read_last(struct store_reader *reader, struct arena *arena, c
 }
 
 /* "gpu07.cluster.local" of "gpu07", if there is one alone. */
-static enum status find_in_domain(
-	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+static enum status find_in_domain(struct store_reader *reader, struct arena *arena, const struct named_in *in,
+	struct span name, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(MACHINE_NAME_MAX + 1);
 	struct leaping leaping;
@@ -219,7 +221,7 @@ static enum status find_in_domain(
 
 	*out = SPAN("");
 	buf_printf(&text, "%.*s.", SPAN_ARGS(name));
-	if (!begin(&leaping, &senders, buf_span(&text)))
+	if (!begin(&leaping, in, buf_span(&text)))
 		return OK;
 	TRY(find_next(reader, arena, &leaping, false, &first, err));
 	if (!first.len)
@@ -231,16 +233,53 @@ static enum status find_in_domain(
 	return OK;
 }
 
-enum status store_find_machine(
-	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+static enum status find_other_form(struct store_reader *reader, struct arena *arena, const struct named_in *in,
+	struct span name, struct span *out, struct error *err)
 {
 	ptrdiff_t dot = span_find_char(name, '.');
 
+	return dot < 0 ? find_in_domain(reader, arena, in, name, out, err)
+		       : find_spelling(reader, arena, in, span_of(name.ptr, (size_t)dot), out, err);
+}
+
+enum status store_find_machine(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
 	TRY(find_spelling(reader, arena, &senders, name, out, err));
-	if (out->len)
+	return out->len ? OK : find_other_form(reader, arena, &senders, name, out, err);
+}
+
+/* Does the short name belong to a machine of some other domain, too? */
+static enum status has_other_domain(struct store_reader *reader, struct arena *arena, struct span brief,
+	struct span full, bool *has_it, struct error *err)
+{
+	const struct named_in *const all[] = {&senders, &charged};
+	struct span other;
+
+	*has_it = false;
+	for (size_t i = 0; i < sizeof all / sizeof *all && !*has_it; i++) {
+		TRY(find_in_domain(reader, arena, all[i], brief, &other, err));
+		*has_it = other.len && !span_equal_fold(other, full);
+	}
+	return OK;
+}
+
+enum status store_find_charged_form(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
+	bool is_brief = span_find_char(name, '.') < 0, is_several;
+	struct span sender;
+
+	TRY(find_other_form(reader, arena, &charged, name, out, err));
+	if (!out->len || span_equal(*out, STORE_SEVERAL_MACHINES)) {
+		*out = SPAN("");
 		return OK;
-	return dot < 0 ? find_in_domain(reader, arena, name, out, err)
-		       : find_spelling(reader, arena, &senders, span_of(name.ptr, (size_t)dot), out, err);
+	}
+	TRY(find_spelling(reader, arena, &senders, *out, &sender, err));
+	TRY(has_other_domain(reader, arena, is_brief ? name : *out, is_brief ? *out : name, &is_several, err));
+	if (sender.len || is_several)
+		*out = SPAN("");
+	return OK;
 }
 
 enum status store_drop_node_faults(struct store_tx *tx, const struct stream_host_row *row, struct error *err)

@@ -196,6 +196,7 @@ export default {
   "until the rule was deleted": "直到规则被删除",
   "until the rule was disabled": "直到规则被停用",
   "until other metric definitions did not find it": "直到其他指标定义不再找到它",
+  "until its fault was set right by hand": "直到其故障被手动更正",
   "retention due": "即将到期",
   "reward collapse": "奖励坍缩",
   "severity": "严重程度",

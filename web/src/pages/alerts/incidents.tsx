@@ -34,6 +34,7 @@ const END_WORDS: Readonly<Record<string, string>> = {
   rule_deleted: say("until the rule was deleted"),
   rule_disabled: say("until the rule was disabled"),
   definitions_changed: say("until other metric definitions did not find it"),
+  fault_cleared: say("until its fault was set right by hand"),
 };
 
 export function IncidentsView({ search, state, id }: { search: string; state: string; id: string }) {
