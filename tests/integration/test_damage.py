@@ -1,5 +1,6 @@
 """A database that was damaged while nobody served it: the server starts, names what is damaged, and serves the rest."""
 
+import contextlib
 import json
 import re
 import sqlite3
@@ -187,6 +188,28 @@ def test_a_damaged_open_row_stops_the_sealing_of_nobody(server, table):
     server.start()
     rest = server.get("/api/v1/jobs/j/logs?stream=bad&from=200").body["lines"]
     assert [line["text"] for line in rest] == texts_of(200, 50)
+
+
+def test_a_chunk_that_no_pyramid_can_be_made_of_stops_the_sealing_of_nobody(server):
+    """Of a run that is written in several groups: those behind it, too."""
+    def send(first):
+        for at in range(first, first + 1200, 400):
+            server.send("j", texts_of(at, 400), "bad")
+        server.wait_for_points("j", "train:loss", first + 1200, "bad")
+    send(0)
+    server.stop()
+    damage_one(server, "chunks", "data", "ORDER BY rowid LIMIT 1", "middle")
+    server.start()
+    send(1200)
+    for number in range(3):
+        points = [{"metric": f"m{metric}", "step": 1, "value": 1} for metric in range(400)]
+        assert server.post(f"/api/v1/points?job=j&stream=wide-{number}", json={"points": points}).status == 200
+    server.send("j", texts_of(0, 200), "good")
+    server.wait_for_points("j", "train:loss", 200, "good")
+    server.stop()
+    assert "event=seal_failed" in server.log_text()
+    with contextlib.closing(sqlite3.connect(server.database)) as database:
+        assert dict(database.execute("SELECT name, sealed_lines FROM streams WHERE name IN ('bad', 'good')")) == {"bad": 2400, "good": 200}
 
 
 L_VALUE = {"Name": "train:loss", "Regex": r"step=(?<step>[0-9]+) L=(?<value>[0-9.]+)", "Role": "loss"}

@@ -120,6 +120,14 @@ def test_a_unit_that_the_text_says_is_that_of_the_series(server):
     assert (read(server, "j", "whole")[1][4], read(server, "j", "speed")[1][4]) == (1, 2000)
 
 
+def test_a_unit_that_another_definition_states_is_that_of_a_series_without_a_value(server):
+    """Of one metric: the NaN that came first has no unit beside it."""
+    defined(server, "j", {"Name": "t", "Regex": r"a=(?<value>\S+)(?: (?<unit>m?s))?"}, {"Name": "t", "Regex": "b=([0-9.]+)", "Unit": "ms"})
+    server.send("j", ["step 1 a=nan", "step 2 b=350", "step 3 a=1.5 s", "step 4 b=351"])
+    server.wait_for_extraction()
+    assert read(server, "j", "t") == ("ms", ["NaN", 350, 1500, 351])
+
+
 def test_a_stated_unit_is_what_values_are_converted_into_to_the_digit(server):
     defined(server, "j", {"Name": "t", "Regex": r"t=(\S+)", "Unit": "ms"}, {"Name": "u", "Regex": r"u=([0-9.]+) (?<unit>\w+)", "Unit": "s"})
     printed = [f"{k // 1000}.{k % 1000:03}" for k in range(1, 2001)]

@@ -94,7 +94,7 @@ void consume_convert(const struct stream_state *stream, struct extracted *one)
 	one->point.value = time_unit_convert(one->point.value, factor);
 }
 
-/* A NaN may come first, beside which no unit is said. */
+/* A NaN may come first, beside which no unit is said; another definition of the metric may state one. */
 static enum status adopt_unit(struct series_state *series, struct span unit, struct error *err)
 {
 	const struct summary *summary = &series->summary;
@@ -133,9 +133,10 @@ enum status consume_series_of(struct pipeline *pipeline, struct stream_state *st
 		atomic_fetch_add(&pipeline->figures.refused_points, 1);
 		return OK;
 	}
+	TRY(adopt_unit(*out, definition.unit, err));
 	stream->by_number[number] =
 		(struct numbered_series){*out, time_unit_factor(definition.unit, span_from((*out)->unit))};
-	return adopt_unit(*out, one->unit, err);
+	return OK;
 }
 
 void consume_count_on(struct stream_state *stream, const struct definitions *definitions,

@@ -211,6 +211,9 @@ static enum status write_unit(
 struct unit_group {
 	struct seal *seal;
 	size_t from, end;
+	/* why pyramids of a group were not made, of the first such one: what is behind it is sealed all the same */
+	enum status lacks;
+	struct error cause;
 };
 
 static enum status write_group(void *context, struct store_tx *tx, struct error *err)
@@ -283,7 +286,7 @@ static enum status ask_pyramids(const struct unit_group *group, struct error *er
 }
 
 /* In a transaction of their own: they read the chunks that are now there. */
-static enum status add_pyramids(const struct unit_group *group, struct error *err)
+static enum status make_pyramids(const struct unit_group *group, struct error *err)
 {
 	struct seal *seal = group->seal;
 	struct pyramid_plan *plan = pyramid_plan_new(seal->group_arena);
@@ -294,6 +297,18 @@ static enum status add_pyramids(const struct unit_group *group, struct error *er
 	TRY(plan_pyramids(group, plan, false, err));
 	store_reader_ahead_drop(seal->reader);
 	return pyramid_plan_run(seal->pipeline, plan, err);
+}
+
+/* A chunk may be damaged. */
+static void add_pyramids(struct unit_group *group)
+{
+	struct error cause;
+	enum status status = make_pyramids(group, &cause);
+
+	if (status == OK || group->lacks != OK)
+		return;
+	group->lacks = status;
+	group->cause = cause;
 }
 
 static void free_unit(struct unit *unit)
@@ -315,7 +330,8 @@ static enum status seal_group(struct unit_group *group, struct error *err)
 		settle(seal->pipeline, &seal->units[i]);
 		free_unit(&seal->units[i]);
 	}
-	return add_pyramids(group, err);
+	add_pyramids(group);
+	return OK;
 }
 
 static enum status seal_units(struct seal *seal, struct error *err)
@@ -329,7 +345,9 @@ static enum status seal_units(struct seal *seal, struct error *err)
 		group.end = seal_end_group(seal, group.from);
 		TRY(seal_group(&group, err));
 	}
-	return OK;
+	if (group.lacks != OK)
+		*err = group.cause;
+	return group.lacks;
 }
 
 enum status seal_run(struct pipeline *pipeline, struct store_reader *reader, struct zstd *zstd, uint64_t due_seq,

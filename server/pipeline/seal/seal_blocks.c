@@ -506,7 +506,8 @@ void seal_drop_ranges(const struct unit *unit)
 		kept_filter_free(stream->ranges[count].filter);
 	}
 	stream->range_count -= count;
-	memmove(stream->ranges, stream->ranges + count, stream->range_count * sizeof *stream->ranges);
+	if (count && stream->range_count) /* of a state that is sealed alone there is no array */
+		memmove(stream->ranges, stream->ranges + count, stream->range_count * sizeof *stream->ranges);
 }
 
 void seal_free_text(struct unit *unit)
