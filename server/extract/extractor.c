@@ -234,6 +234,7 @@ static void read_rank(struct extractor *extractor, struct span text)
 	if (!is_bare)
 		return;
 	extractor->is_srun |= rank == extractor->bare_rank;
+	extractor->has_fallen |= rank < extractor->bare_rank;
 	extractor->bare_rank = rank;
 	segment->rank = extractor->is_srun ? rank : RANK_NONE;
 	segment->bare_rank = rank;

@@ -43,6 +43,25 @@ static void pack_held(const struct extractor *extractor, struct buf *out)
 	}
 }
 
+/* What is only known where it was watched for: in older states the bits are 0. */
+enum { LABELS_ARE_RANKS = 1, LABELS_ARE_EVERYWHERE = 4, LABELS_ONLY_RISE = 8 };
+
+static void pack_labels(const struct extractor *extractor, struct buf *out)
+{
+	pack_u64(out, (extractor->is_srun ? LABELS_ARE_RANKS : 0) |
+			      (extractor->has_unlabelled ? 0 : LABELS_ARE_EVERYWHERE) |
+			      (extractor->has_fallen ? 0 : LABELS_ONLY_RISE));
+}
+
+static void unpack_labels(struct extractor *extractor, struct unpacker *in)
+{
+	uint64_t labels = unpack_u64(in);
+
+	extractor->is_srun = labels & LABELS_ARE_RANKS;
+	extractor->has_unlabelled = !(labels & LABELS_ARE_EVERYWHERE);
+	extractor->has_fallen = !(labels & LABELS_ONLY_RISE);
+}
+
 void extractor_pack(struct extractor *extractor, struct buf *out)
 {
 	struct formats *formats = &extractor->formats;
@@ -57,7 +76,7 @@ void extractor_pack(struct extractor *extractor, struct buf *out)
 	step_seen_pack(&extractor->step, out);
 	pack_i64(out, extractor->bars.largest);
 	pack_i64(out, extractor->bare_rank);
-	pack_u64(out, (uint64_t)extractor->is_srun | (uint64_t)extractor->has_unlabelled << 1);
+	pack_labels(extractor, out);
 	pack_span(out, buf_span(&extractor->header));
 	pack_u64(out, extractor->recent_count);
 	pack_span(out, extractor_recent(extractor));
@@ -235,9 +254,7 @@ static enum status unpack_lines(
 	extractor->bars.largest = unpack_i64(in);
 	int64_t rank = unpack_i64(in);
 	extractor->bare_rank = rank >= RANK_NONE && rank < RANK_MAX ? (int32_t)rank : RANK_NONE;
-	uint64_t labels = unpack_u64(in);
-	extractor->is_srun = labels & 1;
-	extractor->has_unlabelled = labels >> 1 & 1;
+	unpack_labels(extractor, in);
 	if (chosen)
 		chosen->name = unpack_span(in);
 	buf_append_span(&extractor->header, unpack_span(in));

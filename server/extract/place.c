@@ -43,6 +43,22 @@ static void see_rank(struct extractor *extractor, const struct found *found, int
 	extractor->is_srun |= found->slot == SLOT_FOLDED || is_apart;
 }
 
+/*
+ * The rank that tells series apart. Numbers that only rise count lines, be they several at a step (of gradients that are summed up): ranks
+ * begin anew with the next step.
+ */
+static int32_t rank_at(struct run *run, const struct found *found, const struct said *said, bool is_bare)
+{
+	struct extractor *extractor = run->extractor;
+	uint32_t first = run->format->first_slot + found->definition;
+
+	if (!is_bare || extractor->has_fallen || !found->has_step ||
+		!slots_is_new_rank(&extractor->slots, first, found->name, said))
+		return said->rank;
+	extractor->is_srun = false;
+	return RANK_NONE;
+}
+
 /* A track for each slot. */
 static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 {
@@ -53,6 +69,8 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 
 	if (is_guess)
 		said.rank = bare_rank;
+	said.rank = rank_at(run, found, &said, bare_rank != RANK_NONE && said.rank == bare_rank);
+	is_guess &= said.rank != RANK_NONE;
 	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
 	if (is_guess)
 		see_rank(extractor, found, bare_rank);

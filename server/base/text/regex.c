@@ -113,6 +113,16 @@ static bool compile_jit(pcre2_code *code)
 	       pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &bytes) == 0 && bytes > 0;
 }
 
+/* By the JIT of PCRE2 10.42 \S, \D and \W are no character of two bytes where text need not be valid UTF-8. */
+static bool is_misread_by_jit(struct span pattern, uint32_t options)
+{
+	bool has_inverse = false;
+
+	for (size_t i = 0; i + 1 < pattern.len; i++)
+		has_inverse |= pattern.ptr[i] == '\\' && pattern.ptr[i + 1] && strchr("SDW", pattern.ptr[i + 1]);
+	return has_inverse && options & PCRE2_MATCH_INVALID_UTF;
+}
+
 /* The others wait: the pattern is changed by it, and they read it. */
 static int make_jit(struct form *form)
 {
@@ -146,6 +156,8 @@ static enum status compile(struct form *form, struct span pattern, uint32_t opti
 	if (!form->code)
 		return pattern_error(err, code, offset);
 	pthread_mutex_init(&form->making, NULL);
+	if (is_misread_by_jit(pattern, options))
+		atomic_store(&form->jit, JIT_NONE);
 	return OK;
 }
 

@@ -210,7 +210,7 @@ static bool read_set(struct span text, bool has[256])
 	for (size_t i = 0; i < text.len; i++) {
 		unsigned char c = (unsigned char)text.ptr[i],
 			      next = i + 1 < text.len ? (unsigned char)text.ptr[i + 1] : 0;
-		bool is_kind = c == '\\' && strchr("dwS", next);
+		bool is_kind = c == '\\' && next && strchr("dwS", next);
 		if (c >= 0x80 || c < ' ' || (c == '[' && next && strchr(":.=", next)) ||
 			(c == '\\' && (is_word((char)next) || next < ' ') && !is_kind))
 			return false;

@@ -141,6 +141,19 @@ static const struct said *said_by_other(const struct slot *slot, const struct sa
 	return NULL;
 }
 
+bool slots_is_new_rank(const struct slots *slots, uint32_t first, struct span name, const struct said *said)
+{
+	uint32_t hash = name.len ? (uint32_t)span_hash(name) : 0;
+	const struct slot *head = &slots->items[first];
+	uint32_t at = head->rank == RANK_NONE && is_named(head, name) ? first
+								      : index_find(slots, first, name, hash, RANK_NONE);
+	const struct slot *slot = at == SLOT_NONE ? NULL : &slots->items[at];
+
+	return slot && slot->is_apart && said->rank != slot->lead &&
+	       said->step > slot->said[(slot->said_count - 1) % SAID_MAX].step &&
+	       index_find(slots, first, name, hash, said->rank) == SLOT_NONE;
+}
+
 uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said)
 {
 	uint32_t hash = name.len ? (uint32_t)span_hash(name) : 0;

@@ -69,6 +69,8 @@ struct slots {
 void slots_done(struct slots *slots);
 /* `count` slots for the definitions of a preset's list (-1: the user's); false: no memory, or too many. */
 bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count);
+/* The rank never said what others did, each by its number, and now comes at a later step than they said it at first. */
+bool slots_is_new_rank(const struct slots *slots, uint32_t first, struct span name, const struct said *said);
 /*
  * The slot of a value that `rank` said at `step`; makes it when it is new. SLOT_FOLDED: another rank said the same.
  * SLOT_NONE: the stream has SLOTS_NAMED_MAX, or no memory.

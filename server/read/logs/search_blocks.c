@@ -181,7 +181,11 @@ static enum status begin_batch(struct walk *walk, struct block_batch *batch, siz
 		.task = {.work = scan_item, .context = batch}};
 	if (!batch->arena)
 		return error_no_memory(err);
-	TRY(fill_batch(walk, batch, most, err)); /* else nobody begins with it */
+	enum status status = fill_batch(walk, batch, most, err);
+	if (status != OK) {
+		batch->task.count = 0; /* nobody begins with it, nor works on it while another batch is waited for */
+		return status;
+	}
 	batch->end = walk->planned;
 	search_pool_begin(walk->s->pipeline->search_pool, &batch->task);
 	return OK;

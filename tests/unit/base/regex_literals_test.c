@@ -186,3 +186,13 @@ TEST(what_is_required_behind_each_other)
 				first, last);
 	}
 }
+
+/* By whatever door it comes that lets it through. */
+TEST(a_nul_behind_a_backslash_in_a_class_is_no_kind_of_character)
+{
+	static const char pattern[] = "[\\\0]{4}";
+	struct regex_run run;
+
+	CHECK_OK(regex_run_of(span_of(pattern, sizeof pattern - 1), &run, &err));
+	CHECK(!run.at_least || run.has[0]);
+}

@@ -373,3 +373,22 @@ TEST(threads_begin_to_search_for_one_expression_at_once)
 		pthread_barrier_destroy(&all_there);
 	}
 }
+
+/* By an expression that is not of ASCII alone. */
+TEST(what_is_no_space_no_digit_or_no_word_may_be_of_any_number_of_bytes)
+{
+	static const char *const patterns[] = {"\xc3\xa9\\S", "\xc3\xa9\\D", "\xc3\xa9\\W", "(?i)\xc3\xa9\\S+$"};
+	static const char *const texts[] = {
+		"\xc3\xa9\xc3\xa9", "\xc3\xa9\xc5\xbf", "\xc3\xa9\xe2\x84\xaa", "\xc3\xa9#"};
+
+	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+		AUTO(regex) regex = NULL;
+		AUTO(regex_scratch) scratch = regex_scratch_new();
+		struct span groups[REGEX_MAX_GROUPS];
+		CHECK_OK(regex_new(&regex, span_from(patterns[i]), REGEX_UTF, &err));
+		for (size_t j = 0; j < sizeof texts / sizeof *texts; j++) {
+			CHECK_INT(regex_search(regex, scratch, span_from(texts[j]), 0, groups), REGEX_MATCH);
+			CHECK_SPAN(groups[0], span_from(texts[j]));
+		}
+	}
+}

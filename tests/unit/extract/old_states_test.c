@@ -145,3 +145,20 @@ TEST(an_old_state_takes_stray_lines)
 	CHECK_INT(extractor_format_count(s.extractor), 2);
 	check_preset(&s, "nanogpt");
 }
+
+/* Nothing is known of the lines before: there may have been some without a number. */
+TEST(numbers_that_count_batches_of_an_epoch_are_no_ranks_behind_an_older_state)
+{
+	AUTO_DONE(stream) s = restored(0, NULL, LINES);
+	char text[64];
+
+	for (int i = 0; i < 6; i++) {
+		snprintf(text, sizeof text, "%d: epoch %d loss: %d.5", i % 3, 30 + i / 3, i);
+		feed(&s, text);
+	}
+	for (size_t i = 0; i < s.points.count; i++) {
+		AUTO_DONE(buf) name = BUF_INIT(1024);
+		extractor_series_name(s.extractor, s.set, s.points.items[i].series, &name);
+		CHECK_INT(span_find(buf_span(&name), SPAN("rank")), -1);
+	}
+}

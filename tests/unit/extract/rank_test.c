@@ -55,6 +55,40 @@ TEST(numbers_in_front_that_count_are_no_ranks)
 	check_series(&s, "train:loss", "0=0.5 0=1.5 0=2.5 1=3.5 1=4.5 1=5.5");
 }
 
+/* Of gradients that are summed up over several lines a step: the first step may yet be one of ranks. */
+TEST(numbers_in_front_that_only_rise_are_no_ranks)
+{
+	static const char *const forms[] = {"%d: step=%d loss=%d.5", "%d: {\"step\": %d, \"loss\": %d.5}"};
+
+	for (size_t i = 0; i < 2 * (sizeof forms / sizeof *forms); i++) {
+		AUTO_DONE(stream) s = auto_stream();
+		for (int line = 0; line < 40; line++) {
+			char text[64];
+			snprintf(text, sizeof text, forms[i / 2], line, line / 2, line);
+			feed(&s, text);
+			if (i % 2)
+				restart_stream(&s);
+		}
+		check_series(&s, "train:loss{rank=\"1\"}", "0=1.5");
+		check_series(&s, "train:loss{rank=\"2\"}", "");
+		check_series(&s, "train:loss{rank=\"39\"}", "");
+	}
+}
+
+/* A rank may be silent at first. */
+TEST(numbers_in_front_that_began_anew_are_ranks_whenever_one_comes)
+{
+	AUTO_DONE(stream) s = auto_stream();
+
+	for (int line = 0; line < 12; line++) {
+		char text[64];
+		snprintf(text, sizeof text, "%d: step %d loss %d.5", line % 3, line / 3, line);
+		if (line != 2 && line != 5)
+			feed(&s, text);
+	}
+	check_series(&s, "train:loss{rank=\"2\"}", "2=8.5 3=11.5");
+}
+
 /* By definitions that say nothing of a step, as SageMaker's. */
 TEST(numbers_in_front_are_ranks_of_a_users_definitions_too)
 {
