@@ -109,7 +109,8 @@ static void take_straggler(void *context, const struct pace_finding *finding)
 /* As the pipeline's stragglers.c. */
 static void compare_streams(struct run *run, struct series *series, const struct point *point)
 {
-	struct pace pace = {point->step, point->ts_ms, series->ordinal, 0, point->attempt};
+	struct pace pace = {
+		.step = point->step, .ts_ms = point->ts_ms, .ordinal = series->ordinal, .attempt = point->attempt};
 	uint32_t seen = detector_set_pace(series->set, &pace.rate);
 
 	if (seen == series->paces || !(pace.rate > 0))
