@@ -57,7 +57,7 @@ def server(shared_server):
     ("signatures", {"signatures": [OWN | {"severe": 1}]}, ["signatures[0] ('rack_door')", "'severe'"]),
     ("signatures", {"signatures": [OWN, OWN]}, ["signatures[1] ('rack_door')", "another entry of this name"]),
     ("signatures", {"signatures": [OWN | {"severity": "bad"}]}, ["signatures[0].severity is none of"]),
-    ("signatures", {"signatures": [OWN | {"name": f"n{n}"} for n in range(80)]}, ["192 patterns, not 1 to 190"]),
+    ("signatures", {"signatures": [OWN | {"name": f"n{n}"} for n in range(80)]}, ["197 patterns, not 1 to 190"]),
     ("signatures", '{"signatures": [\n{"name": x}]}', ["line 2"]),
     ("advice", {"rules": [RULE]}, ["rule 'house_batch'", "house"]),
     ("advice", {"rules": [RULE | {"when": "tp >"}]}, ["rule 'house_batch'"]),
