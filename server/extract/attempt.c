@@ -15,11 +15,11 @@ bool attempts_add_start(struct attempts *attempts, int64_t step, int64_t ms)
 
 	if (!mem_grow((void **)&attempts->starts, at, &attempts->start_cap, sizeof *attempts->starts) ||
 		!mem_grow((void **)&attempts->opened_ms, at, &attempts->opened_cap, sizeof *attempts->opened_ms) ||
-		!mem_grow((void **)&attempts->sent, at, &attempts->sent_cap, sizeof *attempts->sent))
+		!mem_grow((void **)&attempts->sent_ms, at, &attempts->sent_cap, sizeof *attempts->sent_ms))
 		return false;
 	attempts->starts[at] = step;
 	attempts->opened_ms[at] = ms;
-	attempts->sent[at] = (struct sent_start){INT64_MIN, INT64_MAX};
+	attempts->sent_ms[at] = INT64_MIN;
 	attempts->start_count++;
 	return true;
 }
@@ -29,7 +29,7 @@ void attempts_done(struct attempts *attempts)
 	mem_free(attempts->tracks);
 	mem_free(attempts->starts);
 	mem_free(attempts->opened_ms);
-	mem_free(attempts->sent);
+	mem_free(attempts->sent_ms);
 	mem_free(attempts->breaks);
 	*attempts = (struct attempts){0};
 }
@@ -284,19 +284,19 @@ static enum status open_attempt(
 	return OK;
 }
 
-enum status attempts_open_decided(struct attempts *attempts, int64_t step, struct sent_start sent, struct error *err)
+enum status attempts_open_decided(struct attempts *attempts, int64_t step, int64_t sent_ms, struct error *err)
 {
 	TRY(open_attempt(attempts, &(struct raw_step){.value = step, .ts_ms = INT64_MIN}, step, false, err));
 	attempts->trial.is_open = false;
-	attempts->sent[attempts->start_count - 1] = sent;
+	attempts->sent_ms[attempts->start_count - 1] = sent_ms;
 	return OK;
 }
 
-uint32_t attempts_of_sent(const struct attempts *attempts, int64_t step, int64_t ts_ms)
+uint32_t attempts_of_sent(const struct attempts *attempts, int64_t ts_ms)
 {
 	size_t at = attempts->start_count - 1;
 
-	while (at && !sent_start_has(&attempts->sent[at], step, ts_ms))
+	while (at && ts_ms < attempts->sent_ms[at])
 		at--;
 	return (uint32_t)at + 1;
 }

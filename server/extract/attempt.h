@@ -85,8 +85,8 @@ struct attempts {
 	int64_t *starts; /* one an attempt */
 	int64_t *
 		opened_ms; /* the same: the log time of what opened it, or the last that was earlier; INT64_MIN: nobody can come late for it */
-	struct sent_start
-		*sent; /* the same, of those that points which were sent have begun; ms INT64_MIN: lines alone have */
+	int64_t *
+		sent_ms; /* the same, of those that points which were sent have begun: since then; INT64_MIN: lines alone have */
 	size_t start_count;
 	size_t start_cap, opened_cap, sent_cap;
 	bool has_moved; /* the newest start: its first lines came behind later ones */
@@ -138,18 +138,17 @@ bool attempts_refute(struct attempts *attempts);
 uint32_t attempts_of_line(const struct attempts *attempts, uint64_t line);
 /* And where a line without one does, among those that came last. */
 uint32_t attempts_among(const struct attempts *attempts, int64_t ts_ms);
-/* One that nobody has to confirm. sent: as above. */
+/* One that nobody has to confirm. sent_ms: as above. */
 enum status attempts_open_decided(
-	struct attempts *attempts, int64_t step, struct sent_start sent, struct error *err) MUST_CHECK;
-/* Where a point that was sent belongs. */
-uint32_t attempts_of_sent(const struct attempts *attempts, int64_t step, int64_t ts_ms);
+	struct attempts *attempts, int64_t step, int64_t sent_ms, struct error *err) MUST_CHECK;
+/* Where a point that was sent with this time belongs. */
+uint32_t attempts_of_sent(const struct attempts *attempts, int64_t ts_ms);
 void attempts_pack(const struct attempts *attempts, struct buf *out);
 /* What was added to that later. */
 void attempts_pack_times(const struct attempts *attempts, struct buf *out);
 void attempts_unpack_times(struct attempts *attempts, struct unpacker *in);
 void attempts_pack_sent(const struct attempts *attempts, struct buf *out);
-void attempts_unpack_sent(
-	struct attempts *attempts, bool is_by_order, struct unpacker *in); /* false: as was, by time alone */
+void attempts_unpack_sent(struct attempts *attempts, struct unpacker *in);
 /* What a state lacks that was written before. */
 enum attempts_form { ATTEMPTS_FIRST, ATTEMPTS_WITH_PLACES, ATTEMPTS_WITH_GAPS };
 enum status attempts_unpack(

@@ -202,15 +202,11 @@ void attempts_unpack_times(struct attempts *attempts, struct unpacker *in)
 void attempts_pack_sent(const struct attempts *attempts, struct buf *out)
 {
 	for (size_t i = 0; i < attempts->start_count; i++)
-		pack_i64(out, attempts->sent[i].ms);
-	for (size_t i = 0; i < attempts->start_count; i++)
-		pack_i64(out, attempts->sent[i].old_from);
+		pack_i64(out, attempts->sent_ms[i]);
 }
 
-void attempts_unpack_sent(struct attempts *attempts, bool is_by_order, struct unpacker *in)
+void attempts_unpack_sent(struct attempts *attempts, struct unpacker *in)
 {
 	for (size_t i = 0; i < attempts->start_count; i++)
-		attempts->sent[i].ms = unpack_i64(in);
-	for (size_t i = 0; i < attempts->start_count && is_by_order; i++)
-		attempts->sent[i].old_from = unpack_i64(in);
+		attempts->sent_ms[i] = unpack_i64(in);
 }

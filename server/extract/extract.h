@@ -175,25 +175,16 @@ struct sent_step {
 	int64_t arrival_ms; /* ts_ms is the same: it was sent without its time */
 	bool may_be_none; /* a 0 that its sender also sends for no step: alone it is no restart */
 };
-/* Where points that are sent begin to be of an attempt. */
-struct sent_start {
-	int64_t ms;
-	int64_t old_from; /* the attempt before made steps from here on in that very millisecond; INT64_MAX: none */
-};
-static inline bool sent_start_has(const struct sent_start *start, int64_t step, int64_t ts_ms)
-{
-	return ts_ms > start->ms || (ts_ms == start->ms && step < start->old_from);
-}
-/* A step of the series that leads. *is_open: it has opened an attempt, that of all points that extractor_opened has. */
+/* A step of the series that leads. *is_open: it has opened an attempt, that of all points sent since extractor_opened_ms. */
 enum status extractor_place_sent(
 	struct extractor *extractor, const struct sent_step *at, bool *is_open, struct error *err) MUST_CHECK;
-struct sent_start extractor_opened(const struct extractor *extractor);
+int64_t extractor_opened_ms(const struct extractor *extractor);
 /* Their sender begins anew: if its steps go back, that is an attempt. */
 void extractor_begin_sent(struct extractor *extractor);
 /* It does, and no step since has said where it stands. */
 bool extractor_has_begun_sent(const struct extractor *extractor);
-/* Of a point that was sent. */
-uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t step, int64_t ts_ms);
+/* Of a point that was sent with this time. */
+uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts_ms);
 /* Behind a body: what is not decided does not stay so for long. */
 void extractor_end_sent(struct extractor *extractor, int64_t arrival_ms);
 /* Attempts that sent points opened are those of a state that was made again from lines, too, unless these opened more. */

@@ -24,8 +24,7 @@ enum {
 	VERSION_WITHOUT_TOTALS = 11, /* what lines said of the number of the run's steps */
 	VERSION_WITHOUT_TIMES = 12, /* when attempts began */
 	VERSION_WITH_ONE_BEGINNING = 13, /* of the attempts of sent points: the last one's */
-	VERSION_BY_TIME = 14, /* of an attempt's first millisecond nothing was known but points of it */
-	VERSION = 15
+	VERSION = 14
 };
 
 static void pack_held(const struct extractor *extractor, struct buf *out)
@@ -278,13 +277,6 @@ static enum status unpack_records(struct extractor *extractor, struct unpacker *
 	return damaged(err, "lines in parts");
 }
 
-static enum sent_form sent_form_of(uint64_t version)
-{
-	return version > VERSION_BY_TIME              ? SENT_BY_ORDER
-	       : version > VERSION_WITH_ONE_BEGINNING ? SENT_BY_TIME
-						      : SENT_WITH_ONE_BEGINNING;
-}
-
 static enum status unpack_second(struct extractor *extractor, uint64_t version, struct unpacker *in, struct error *err)
 {
 	bool is_chosen = version <= VERSION_CHOSEN;
@@ -319,13 +311,13 @@ static enum status unpack_second(struct extractor *extractor, uint64_t version, 
 	if (version > VERSION_LINE_BY_LINE)
 		TRY(unpack_records(extractor, in, err));
 	if (version > VERSION_LINES_ALONE)
-		sent_unpack(&extractor->sent, sent_form_of(version), &extractor->attempts, in);
+		sent_unpack(&extractor->sent, version > VERSION_WITH_ONE_BEGINNING ? NULL : &extractor->attempts, in);
 	if (version > VERSION_WITHOUT_TOTALS)
 		formats_unpack_totals(&extractor->formats, in);
 	if (version > VERSION_WITHOUT_TIMES)
 		attempts_unpack_times(&extractor->attempts, in);
 	if (version > VERSION_WITH_ONE_BEGINNING)
-		attempts_unpack_sent(&extractor->attempts, version > VERSION_BY_TIME, in);
+		attempts_unpack_sent(&extractor->attempts, in);
 	return in->has_failed ? damaged(err, "prefixes or bars") : OK;
 }
 

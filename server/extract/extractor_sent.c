@@ -49,22 +49,22 @@ void extractor_end_sent(struct extractor *extractor, int64_t arrival_ms)
 	sent_end_body(&extractor->sent, arrival_ms);
 }
 
-uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t step, int64_t ts_ms)
+uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts_ms)
 {
-	return attempts_of_sent(&extractor->attempts, step, ts_ms);
+	return attempts_of_sent(&extractor->attempts, ts_ms);
 }
 
-struct sent_start extractor_opened(const struct extractor *extractor)
+int64_t extractor_opened_ms(const struct extractor *extractor)
 {
-	struct sent_start start = extractor->attempts.sent[extractor->attempts.start_count - 1];
+	int64_t sent_ms = extractor->attempts.sent_ms[extractor->attempts.start_count - 1];
 
-	return start.ms == INT64_MIN ? (struct sent_start){INT64_MAX, INT64_MIN} : start;
+	return sent_ms == INT64_MIN ? INT64_MAX : sent_ms;
 }
 
 static bool has_any_sent(const struct attempts *attempts)
 {
 	for (size_t i = 0; i < attempts->start_count; i++)
-		if (attempts->sent[i].ms != INT64_MIN)
+		if (attempts->sent_ms[i] != INT64_MIN)
 			return true;
 	return false;
 }
@@ -78,8 +78,8 @@ enum status extractor_keep_sent(struct extractor *extractor, const struct extrac
 	if (!has_any_sent(known))
 		return OK;
 	for (size_t i = 0; i < attempts->start_count && i < known->start_count; i++)
-		attempts->sent[i] = known->sent[i];
+		attempts->sent_ms[i] = known->sent_ms[i];
 	for (size_t i = attempts->start_count; i < known->start_count; i++)
-		TRY(attempts_open_decided(attempts, known->starts[i], known->sent[i], err));
+		TRY(attempts_open_decided(attempts, known->starts[i], known->sent_ms[i], err));
 	return OK;
 }

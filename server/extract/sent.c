@@ -9,36 +9,13 @@ static uint32_t current(const struct attempts *attempts)
 	return (uint32_t)attempts->start_count;
 }
 
-/* Later, or of the same millisecond, in which nothing so low was made: what is sent again is neither. */
-static bool is_behind(const struct sent_newest *newest, const struct sent_step *at)
-{
-	return at->ts_ms > newest->ms || (at->ts_ms == newest->ms && at->step < newest->from);
-}
-
-static void note_newest(struct sent_newest *newest, const struct sent_step *at)
-{
-	if (at->ts_ms > newest->ms)
-		*newest = (struct sent_newest){at->ts_ms, at->step};
-}
-
-/* Of an attempt that begins with this step, behind that one. */
-static struct sent_start start_at(const struct sent_newest *newest, const struct sent_step *at)
-{
-	return (struct sent_start){at->ts_ms, at->ts_ms == newest->ms ? newest->from : INT64_MAX};
-}
-
-static const struct sent_newest *newest_of(const struct sent_steps *sent)
-{
-	return sent->fallen.is_there ? &sent->fallen.newest : &sent->newest;
-}
-
 /* The first step of the attempt, as far as this series knows. */
 static void settle(struct sent_steps *sent, const struct attempts *attempts, const struct sent_step *at)
 {
 	sent->first = !sent->attempt || at->step < sent->first ? at->step : sent->first;
 	sent->attempt = current(attempts);
 	sent->highest = at->step;
-	sent->newest = (struct sent_newest){at->ts_ms, at->step};
+	sent->newest_ms = at->ts_ms;
 	sent->fallen.is_there = false;
 	sent->has_begun = sent->is_over = false;
 }
@@ -68,9 +45,9 @@ static bool is_leap(const struct sent_steps *sent, int64_t from, int64_t to)
 }
 
 static enum status open_attempt(
-	struct sent_steps *sent, struct attempts *attempts, int64_t step, struct sent_start start, struct error *err)
+	struct sent_steps *sent, struct attempts *attempts, int64_t step, int64_t ms, struct error *err)
 {
-	TRY(attempts_open_decided(attempts, step, start, err));
+	TRY(attempts_open_decided(attempts, step, ms, err));
 	sent->attempt = current(attempts);
 	sent->has_begun = false;
 	sent->calm = 0;
@@ -83,9 +60,9 @@ static enum status open_fallen(struct sent_steps *sent, struct attempts *attempt
 	sent->fallen.is_there = false;
 	if (attempts->start_count >= ATTEMPTS_MAX)
 		return OK;
-	TRY(open_attempt(sent, attempts, sent->fallen.step, sent->fallen.start, err));
+	TRY(open_attempt(sent, attempts, sent->fallen.step, sent->fallen.ms, err));
 	sent->highest = sent->fallen.highest;
-	sent->newest = sent->fallen.newest;
+	sent->newest_ms = sent->fallen.newest_ms;
 	*is_open = true;
 	return OK;
 }
@@ -93,7 +70,7 @@ static enum status open_fallen(struct sent_steps *sent, struct attempts *attempt
 static enum status open_at_once(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
 	bool *is_open, struct error *err)
 {
-	TRY(open_attempt(sent, attempts, at->step, start_at(&sent->newest, at), err));
+	TRY(open_attempt(sent, attempts, at->step, at->ts_ms, err));
 	settle(sent, attempts, at);
 	*is_open = true;
 	return OK;
@@ -111,11 +88,11 @@ static void go_on(struct sent_steps *sent, const struct sent_step *at)
 {
 	if (at->step > sent->highest) {
 		sent->stride = largest(sent->stride, at->step - sent->highest);
-		sent->gap_ms = largest(sent->gap_ms, span_ms(sent->newest.ms, at->ts_ms));
+		sent->gap_ms = largest(sent->gap_ms, span_ms(sent->newest_ms, at->ts_ms));
 	}
 	sent->is_over = sent->is_over && at->step == sent->highest;
 	sent->highest = at->step;
-	note_newest(&sent->newest, at);
+	sent->newest_ms = at->ts_ms > sent->newest_ms ? at->ts_ms : sent->newest_ms;
 	sent->has_begun = false;
 	if (++sent->calm < CALM_POINTS)
 		return;
@@ -126,7 +103,7 @@ static void go_on(struct sent_steps *sent, const struct sent_step *at)
 /* Nobody sent anything for so long that whoever is late would not be so late. */
 static bool is_behind_pause(const struct sent_steps *sent)
 {
-	return sent->gap_ms && span_ms(sent->newest.ms, sent->fallen.start.ms) / 2 > sent->gap_ms;
+	return sent->gap_ms && span_ms(sent->newest_ms, sent->fallen.ms) / 2 > sent->gap_ms;
 }
 
 static bool is_restart(const struct sent_steps *sent, bool is_past)
@@ -134,21 +111,20 @@ static bool is_restart(const struct sent_steps *sent, bool is_past)
 	if (is_past)
 		return sent->fallen.points >= FALLEN_SENT || is_behind_pause(sent);
 	return sent->fallen.points >= FALLEN_POINTS ||
-	       (sent->fallen.points >= FALLEN_LATER &&
-		       span_ms(sent->fallen.start.ms, sent->fallen.newest.ms) >= FALLEN_MS);
+	       (sent->fallen.points >= FALLEN_LATER && span_ms(sent->fallen.ms, sent->fallen.newest_ms) >= FALLEN_MS);
 }
 
 /* A step beyond those that have fallen back. */
 static enum status follow_fallen(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
 	bool *is_open, struct error *err)
 {
-	bool is_past = at->step > sent->highest, is_early = at->ts_ms < sent->fallen.newest.ms;
+	bool is_past = at->step > sent->highest, is_early = at->ts_ms < sent->fallen.newest_ms;
 
 	if (!is_past && is_early)
 		return OK;
 	if (!is_past || !(is_early || is_leap(sent, sent->fallen.highest, at->step))) {
 		sent->fallen.highest = at->step;
-		note_newest(&sent->fallen.newest, at);
+		sent->fallen.newest_ms = at->ts_ms;
 		sent->fallen.heard_ms = at->arrival_ms;
 		sent->fallen.points++;
 		if (is_restart(sent, is_past))
@@ -164,8 +140,9 @@ static enum status follow_fallen(struct sent_steps *sent, struct attempts *attem
 /* May this step, which is below the highest, be the first of a restart? */
 static bool may_fall(const struct sent_steps *sent, const struct sent_step *at)
 {
-	return at->ts_ms != at->arrival_ms && is_behind(newest_of(sent), at) && !sent->is_over &&
-	       sent->refuted < SENDERS_SURE;
+	int64_t newest_ms = sent->fallen.is_there ? sent->fallen.newest_ms : sent->newest_ms;
+
+	return at->ts_ms != at->arrival_ms && at->ts_ms > newest_ms && !sent->is_over && sent->refuted < SENDERS_SURE;
 }
 
 static bool is_first(const struct sent_steps *sent, const struct sent_step *at)
@@ -175,10 +152,9 @@ static bool is_first(const struct sent_steps *sent, const struct sent_step *at)
 
 static void begin_fallen(struct sent_steps *sent, const struct sent_step *at)
 {
-	sent->fallen.start = start_at(newest_of(sent), at);
 	sent->fallen.is_there = true;
 	sent->fallen.step = sent->fallen.highest = at->step;
-	sent->fallen.newest = (struct sent_newest){at->ts_ms, at->step};
+	sent->fallen.ms = sent->fallen.newest_ms = at->ts_ms;
 	sent->fallen.heard_ms = at->arrival_ms;
 	sent->fallen.points = 1;
 }
@@ -223,40 +199,29 @@ static enum status place_told(struct sent_steps *sent, struct attempts *attempts
 			begin_fallen(sent, at);
 		return OK;
 	}
-	if (!is_behind_0 || at->step <= 0 || at->ts_ms < sent->fallen.newest.ms)
+	if (!is_behind_0 || at->step <= 0 || at->ts_ms < sent->fallen.newest_ms)
 		return open_at_once(sent, attempts, at, is_open, err);
 	sent->fallen.highest = at->step;
-	note_newest(&sent->fallen.newest, at);
+	sent->fallen.newest_ms = at->ts_ms;
 	return open_fallen(sent, attempts, is_open, err);
-}
-
-/* Another series led until this one came, and its steps have opened the attempt in which this one has fallen back. */
-static bool is_open_already(const struct sent_steps *sent, const struct attempts *attempts, const struct sent_step *at)
-{
-	return at->step < sent->highest && attempts_of_sent(attempts, sent->highest, sent->newest.ms) <
-						   attempts_of_sent(attempts, at->step, at->ts_ms);
 }
 
 enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at, bool *is_open,
 	struct error *err)
 {
 	*is_open = false;
-	bool goes_on = at->step > sent->highest && at->ts_ms >= sent->newest.ms;
-	bool is_left = sent->attempt && sent->attempt < current(attempts); /* lines have opened it */
-	if (is_left && is_underway(sent, at)) {
+	bool goes_on = at->step > sent->highest && at->ts_ms >= sent->newest_ms;
+	bool is_behind = sent->attempt && sent->attempt < current(attempts); /* lines have opened it */
+	if (is_behind && is_underway(sent, at)) {
 		sent->highest = at->step > sent->highest ? at->step : sent->highest;
 		return OK;
 	}
-	if (!sent->attempt || (is_left && !(goes_on && attempts_refute(attempts)))) {
+	if (!sent->attempt || (is_behind && !(goes_on && attempts_refute(attempts)))) {
 		settle(sent, attempts, at);
 		return OK;
 	}
 	sent->attempt = current(attempts); /* if lower: lines have taken theirs back */
-	if (is_open_already(sent, attempts, at)) {
-		settle(sent, attempts, at);
-		return OK;
-	}
-	bool is_told = sent->has_begun && at->step <= sent->highest && is_behind(&sent->newest, at);
+	bool is_told = sent->has_begun && at->step <= sent->highest && at->ts_ms > sent->newest_ms;
 	if (is_told && attempts->start_count < ATTEMPTS_MAX)
 		return place_told(sent, attempts, at, is_open, err);
 	if (sent->fallen.is_there)
@@ -264,7 +229,7 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 							: follow_fallen(sent, attempts, at, is_open, err);
 	if (at->step < sent->highest)
 		fall(sent, at);
-	else if (at->step > sent->highest || at->ts_ms > sent->newest.ms)
+	else if (at->step > sent->highest || at->ts_ms > sent->newest_ms)
 		go_on(sent, at);
 	return OK;
 }
@@ -277,12 +242,12 @@ void sent_see_lines(struct sent_steps *sent, struct attempts *attempts, int64_t 
 	if (!sent->fallen.is_there || is_leap(sent, sent->fallen.highest, start) ||
 		is_leap(sent, start, sent->fallen.step))
 		return;
-	attempts->sent[attempts->start_count - 1] = sent->fallen.start;
+	attempts->sent_ms[attempts->start_count - 1] = sent->fallen.ms;
 }
 
 bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms)
 {
-	int64_t silent_ms = span_ms(sent->newest.ms, now_ms);
+	int64_t silent_ms = span_ms(sent->newest_ms, now_ms);
 
 	return sent->attempt && sent->attempt < current(attempts) &&
 	       (silent_ms <= SPEAKS_MS || silent_ms / 2 <= sent->gap_ms);
@@ -304,22 +269,19 @@ void sent_pack(const struct sent_steps *sent, struct buf *out)
 	pack_u64(out, sent->attempt);
 	pack_i64(out, sent->first);
 	pack_i64(out, sent->highest);
-	pack_i64(out, sent->newest.ms);
+	pack_i64(out, sent->newest_ms);
 	pack_i64(out, sent->stride);
 	pack_i64(out, sent->gap_ms);
 	pack_u64(out, sent->refuted);
 	pack_u64(out, sent->calm);
-	pack_i64(out, sent->newest.from);
 	if (sent->lines_ms)
 		pack_i64(out, sent->lines_ms);
 	if (!sent->fallen.is_there)
 		return;
 	pack_i64(out, sent->fallen.step);
-	pack_i64(out, sent->fallen.start.ms);
-	pack_i64(out, sent->fallen.start.old_from);
+	pack_i64(out, sent->fallen.ms);
 	pack_i64(out, sent->fallen.highest);
-	pack_i64(out, sent->fallen.newest.ms);
-	pack_i64(out, sent->fallen.newest.from);
+	pack_i64(out, sent->fallen.newest_ms);
 	pack_i64(out, sent->fallen.heard_ms);
 	pack_u64(out, sent->fallen.points);
 }
@@ -346,24 +308,10 @@ static void unpack_opened(struct attempts *attempts, struct unpacker *in)
 	int64_t ms = unpack_i64(in);
 
 	if (opened && opened <= attempts->start_count)
-		attempts->sent[opened - 1].ms = ms;
+		attempts->sent_ms[opened - 1] = ms;
 }
 
-/* Of steps that fell back. */
-static void unpack_fallen(struct sent_steps *sent, bool is_by_order, struct unpacker *in)
-{
-	sent->fallen.is_there = true;
-	sent->fallen.step = unpack_step(in);
-	sent->fallen.start.ms = unpack_i64(in);
-	sent->fallen.start.old_from = is_by_order ? unpack_i64(in) : INT64_MAX;
-	sent->fallen.highest = unpack_step(in);
-	sent->fallen.newest.ms = unpack_i64(in);
-	sent->fallen.newest.from = is_by_order ? unpack_i64(in) : INT64_MIN;
-	sent->fallen.heard_ms = unpack_i64(in);
-	sent->fallen.points = unpack_count_to(in, FALLEN_POINTS);
-}
-
-void sent_unpack(struct sent_steps *sent, enum sent_form form, struct attempts *attempts, struct unpacker *in)
+void sent_unpack(struct sent_steps *sent, struct attempts *only, struct unpacker *in)
 {
 	*sent = (struct sent_steps){.leader = unpack_u64(in)};
 	uint32_t flags = unpack_count_to(in, 31);
@@ -373,17 +321,23 @@ void sent_unpack(struct sent_steps *sent, enum sent_form form, struct attempts *
 	sent->attempt = unpack_count_to(in, ATTEMPTS_MAX);
 	sent->first = unpack_step(in);
 	sent->highest = unpack_step(in);
-	sent->newest.ms = unpack_i64(in);
+	sent->newest_ms = unpack_i64(in);
 	sent->stride = unpack_i64(in);
 	sent->gap_ms = unpack_i64(in);
 	in->has_failed |= sent->stride < 0 || sent->stride > 2 * STEP_MAX || sent->gap_ms < 0;
 	sent->refuted = unpack_count_to(in, SENDERS_SURE);
 	sent->calm = unpack_count_to(in, CALM_POINTS);
-	if (form == SENT_WITH_ONE_BEGINNING)
-		unpack_opened(attempts, in);
-	sent->newest.from = form == SENT_BY_ORDER ? unpack_i64(in) : INT64_MIN;
+	if (only)
+		unpack_opened(only, in);
 	if (flags >> 4)
 		sent->lines_ms = unpack_i64(in);
-	if (flags >> 2 & 1)
-		unpack_fallen(sent, form == SENT_BY_ORDER, in);
+	if (!(flags >> 2 & 1))
+		return;
+	sent->fallen.is_there = true;
+	sent->fallen.step = unpack_step(in);
+	sent->fallen.ms = unpack_i64(in);
+	sent->fallen.highest = unpack_step(in);
+	sent->fallen.newest_ms = unpack_i64(in);
+	sent->fallen.heard_ms = unpack_i64(in);
+	sent->fallen.points = unpack_count_to(in, FALLEN_POINTS);
 }

@@ -8,8 +8,7 @@
  *                  passed the old maximum without leaving a step out (by FALLEN_SENT points, or behind a pause), or for long enough
  *                  (FALLEN_POINTS, or FALLEN_LATER and FALLEN_MS). Only then the attempt is opened, back to the first of these steps:
  *                  nothing is ever taken back;
- *   out of order   it bears an earlier time than the newest of the series, or none of its own. So does one of the newest's own
- *                  millisecond, unless it is below all that the series had made in that: nothing that is sent again is;
+ *   out of order   it bears an earlier time than the newest of the series, or none of its own;
  *   an epoch       a counter that starts over goes back to where it began: such a step is none;
  *   other senders  that are behind in the same series: the steps go on where they were. From the second time on (SENDERS_SURE) such a
  *                  series says nothing any more, until it was calm for CALM_POINTS.
@@ -33,35 +32,27 @@ enum {
 	CALM_POINTS = 1024,
 };
 
-struct sent_newest {
-	int64_t ms;
-	int64_t from; /* the lowest step of that millisecond */
-};
-
 struct sent_steps {
 	uint64_t leader; /* hash of its name; 0: no series yet */
 	bool is_loss;
 	uint32_t attempt; /* that what follows is of; 0: no step yet */
 	int64_t first; /* the lowest that began an attempt */
-	int64_t highest;
-	struct sent_newest newest;
+	int64_t highest, newest_ms;
 	bool is_over; /* it has gone back to the first, and not passed the highest again */
 	int64_t stride, gap_ms; /* the largest of late, from one highest step to the next; 0: not known */
 	int64_t lines_ms; /* when lines opened the last attempt that they did; 0: they opened none */
 	bool has_begun; /* its sender began anew, and no step has come since */
 	struct {
 		bool is_there;
-		int64_t step; /* where it began */
-		struct sent_start start;
-		int64_t highest;
-		struct sent_newest newest;
+		int64_t step, ms; /* where it began */
+		int64_t highest, newest_ms;
 		int64_t heard_ms; /* when the last one arrived */
 		uint32_t points; /* that went on */
 	} fallen;
 	uint32_t refuted, calm;
 };
 
-/* *is_open: the step has opened an attempt, which may have begun some points ago (attempts->sent). */
+/* *is_open: the step has opened an attempt, which may have begun some points ago (attempts->sent_ms). */
 enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at, bool *is_open,
 	struct error *err) MUST_CHECK;
 /* Lines, of that time, have opened an attempt. What had fallen back to their step just before is of it: the call that stands before the print. */
@@ -70,10 +61,5 @@ void sent_see_lines(struct sent_steps *sent, struct attempts *attempts, int64_t 
 bool sent_may_speak(const struct sent_steps *sent, const struct attempts *attempts, int64_t now_ms);
 void sent_end_body(struct sent_steps *sent, int64_t arrival_ms);
 void sent_pack(const struct sent_steps *sent, struct buf *out);
-/* What a state does not know that was written before. */
-enum sent_form {
-	SENT_WITH_ONE_BEGINNING /* of its attempts, the last one's: it goes there */,
-	SENT_BY_TIME,
-	SENT_BY_ORDER
-};
-void sent_unpack(struct sent_steps *sent, enum sent_form form, struct attempts *attempts, struct unpacker *in);
+/* only: of a state of before, in which only the last attempt's beginning was known, and here; NULL: of none. */
+void sent_unpack(struct sent_steps *sent, struct attempts *only, struct unpacker *in);

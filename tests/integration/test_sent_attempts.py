@@ -115,23 +115,6 @@ def test_a_restart_is_an_attempt(shared, door):
     assert shared.series(run.name, "loss")["count"] == 121
 
 
-@pytest.mark.parametrize("a_ms", [0, 8], ids=["shared", "fast"])
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__.lower())
-def test_a_restart_may_begin_in_the_millisecond_of_the_last_step(shared, door, a_ms):
-    """A loop that goes back without a pause: the order of the points decides. a_ms: so many points are of each millisecond; 0: one a second."""
-    run = door(shared, f"same-ms-{door.__name__.lower()}-{a_ms}")
-    steps = [*range(0, 981, 20), *range(600, 2181, 20)]
-    at = [n // a_ms if a_ms else (n - (n >= 50)) * 1000 for n in range(len(steps))]
-    run.send([(step, NOW + ms, {"lr": 1 / (step + 1), "loss": 10 - step / 500 + (n >= 50)}) for n, (step, ms) in enumerate(zip(steps, at))])
-    assert attempt_count(shared, run.name) == 2
-    for metric in ("loss", "lr"):
-        assert steps_of(shared, run.name, metric, 1) == list(range(0, 981, 20)), metric
-        assert steps_of(shared, run.name, metric, 2) == list(range(600, 2181, 20)), metric
-        assert shared.series(run.name, metric)["count"] == 110
-    row = shared.get(f"/api/v1/jobs/{quote(run.name)}/continuity").body["restarts"][0]
-    assert (row["first_step"], row["overlap_steps"]) == (600, 20), row
-
-
 def test_a_run_of_mlflow_that_had_ended_and_goes_on_begins_an_attempt(shared):
     """From its checkpoint: its first step is enough, so that no detector takes the loss there for a jump."""
     began_ms = int(time.time() * 1000) - 300_000  # two steps a second in the last five minutes: it is not silent

@@ -55,8 +55,8 @@ static enum status consume_value(struct pipeline *pipeline, struct stream_state 
 	struct point point = {.step = step == NO_STEP ? (int64_t)count : step,
 		.ts_ms = sent->ts_ms[at],
 		.value = value,
-		.line = NO_LINE};
-	point.attempt = extractor_attempt_of_sent(stream->extractor, point.step, point.ts_ms);
+		.line = NO_LINE,
+		.attempt = extractor_attempt_of_sent(stream->extractor, sent->ts_ms[at])};
 
 	bool is_alone = isfinite(value) && is_between(stream, series, sent, at); /* a NaN is one in either */
 	bool is_made_again = consume_is_made_again(stream, &point); /* the series that leads may have come before it */
@@ -105,7 +105,7 @@ static enum status place_step(struct stream_state *stream, const struct series_s
 		return OK;
 	TRY(extractor_place_sent(stream->extractor, &step, &is_open, err));
 	if (is_open)
-		consume_opened(stream, extractor_opened(stream->extractor));
+		consume_opened(stream, extractor_opened_ms(stream->extractor));
 	(void)!consume_revised(stream);
 	return OK;
 }

@@ -61,68 +61,9 @@ TEST(steps_that_lead_past_the_old_ones_are_a_restart)
 	check_attempts(&s, 1, 0); /* it may be a sender that is behind */
 	train(&s, 101, 101);
 	check_attempts(&s, 2, 90);
-	CHECK_INT(s.attempts.sent[1].ms, broke_ms + 1000);
+	CHECK_INT(s.attempts.sent_ms[1], broke_ms + 1000);
 	train(&s, 102, 200);
 	check_attempts(&s, 2, 90);
-}
-
-/* A loop without a pause, or a clock of whole seconds: the restart's first steps bear the time of the last ones before it. */
-TEST(a_restart_may_begin_in_the_millisecond_of_the_step_before_it)
-{
-	AUTO_DONE(sender) s = sender_new();
-
-	train(&s, 0, 100);
-	place(&s, 90, s.now_ms, true);
-	place(&s, 91, s.now_ms, true);
-	train(&s, 92, 110);
-	check_attempts(&s, 2, 90);
-	int64_t shared_ms = s.attempts.sent[1].ms;
-	CHECK_INT(attempts_of_sent(&s.attempts, 99, shared_ms - 1000), 1);
-	CHECK_INT(attempts_of_sent(&s.attempts, 100, shared_ms), 1);
-	CHECK_INT(attempts_of_sent(&s.attempts, 91, shared_ms), 2);
-	CHECK_INT(attempts_of_sent(&s.attempts, 92, shared_ms + 1000), 2);
-	AUTO_DONE(sender) fast = sender_new();
-	for (int64_t i = 0; i < 200; i++)
-		place(&fast, i < 100 ? i : i - 40, noon_ms + i / 8, true);
-	check_attempts(&fast, 2, 60);
-	CHECK_INT(attempts_of_sent(&fast.attempts, 96, noon_ms + 12), 1);
-	CHECK_INT(attempts_of_sent(&fast.attempts, 99, noon_ms + 12), 1);
-	CHECK_INT(attempts_of_sent(&fast.attempts, 60, noon_ms + 12), 2);
-	AUTO_DONE(sender) told = sender_new();
-	train(&told, 0, 9);
-	told.sent.has_begun = true;
-	place(&told, 5, told.now_ms, true);
-	check_attempts(&told, 2, 5);
-	CHECK_INT(attempts_of_sent(&told.attempts, 9, told.now_ms), 1);
-}
-
-/* A body is told series by series: the loss comes when the series before it have opened the attempt. */
-TEST(a_series_that_leads_from_now_on_opens_no_attempt_again)
-{
-	AUTO_DONE(sender) s = sender_new();
-
-	for (int series = 0; series < 2; series++) {
-		s.now_ms = noon_ms;
-		s.sent.attempt = 0; /* as when another one leads */
-		train(&s, 0, 100);
-		train(&s, 90, 200);
-	}
-	check_attempts(&s, 2, 90);
-	train(&s, 150, 300); /* again */
-	check_attempts(&s, 3, 150);
-}
-
-TEST(what_is_sent_again_of_one_millisecond_is_no_restart)
-{
-	AUTO_DONE(sender) s = sender_new();
-
-	train(&s, 0, 100);
-	for (int again = 0; again < 2; again++)
-		for (int64_t step = 101; step <= 120; step++)
-			place(&s, step, s.now_ms + 1000, true);
-	s.now_ms += 1000;
-	train(&s, 121, 200);
-	check_attempts(&s, 1, 0);
 }
 
 TEST(so_are_steps_that_stay_back_for_long)
@@ -207,7 +148,7 @@ TEST(a_0_that_may_be_none_waits_for_the_step_behind_it)
 	int64_t ended_ms = s.now_ms;
 	train(&s, 0, 1);
 	check_attempts(&s, 2, 0);
-	CHECK_INT(s.attempts.sent[1].ms, ended_ms + 1000);
+	CHECK_INT(s.attempts.sent_ms[1], ended_ms + 1000);
 	train(&s, 2, 20);
 	check_attempts(&s, 2, 0);
 	s.sent.has_begun = true;
@@ -274,13 +215,11 @@ TEST(the_state_comes_back)
 	s.sent.lines_ms = noon_ms - 3600 * 1000; /* lines had opened one */
 	sent_pack(&s.sent, &bytes);
 	struct unpacker in = unpacker_on(buf_span(&bytes));
-	sent_unpack(&got, SENT_BY_ORDER, NULL, &in);
+	sent_unpack(&got, NULL, &in);
 	CHECK_OK(unpacker_end(&in, "state", &err));
 	sent_pack(&got, &again);
 	CHECK_SPAN(buf_span(&again), buf_span(&bytes));
 	CHECK_INT(got.lines_ms, s.sent.lines_ms);
-	CHECK_INT(got.newest.from, 100);
-	CHECK_INT(got.fallen.newest.from, 95);
 	s.sent = got;
 	train(&s, 96, 101);
 	check_attempts(&s, 2, 90);
