@@ -225,18 +225,24 @@ static void check_told(struct fleet *f, int64_t from_ms, int64_t to_ms, size_t l
 	CHECK(count == limit ? expected < limit : count == expected);
 }
 
+/* Two jobs, their machines over time, and a log that tells of faults. */
+static void put_fleet(struct fleet *f)
+{
+	f->h = harness_new();
+	harness_begin(&f->h);
+	f->jobs[0] = harness_job(&f->h, "train");
+	f->jobs[1] = harness_job(&f->h, "next");
+	f->teller = harness_job(&f->h, "kern");
+	put_stays(f, 0);
+	put_stays(f, 1);
+	put_faults(f);
+}
+
 TEST(faults_are_told_of_machines_while_they_sent_a_stream)
 {
 	struct fleet f = {.random = 7};
 
-	f.h = harness_new();
-	harness_begin(&f.h);
-	f.jobs[0] = harness_job(&f.h, "train");
-	f.jobs[1] = harness_job(&f.h, "next");
-	f.teller = harness_job(&f.h, "kern");
-	put_stays(&f, 0);
-	put_stays(&f, 1);
-	put_faults(&f);
+	put_fleet(&f);
 	harness_commit(&f.h);
 	check_told(&f, INT64_MIN, INT64_MAX, FAULTS);
 	check_told(&f, 500, 900, FAULTS);
@@ -335,14 +341,7 @@ TEST(faults_near_breaks_are_those_of_machines_while_they_sent_a_stream)
 {
 	struct fleet f = {.random = 3};
 
-	f.h = harness_new();
-	harness_begin(&f.h);
-	f.jobs[0] = harness_job(&f.h, "train");
-	f.jobs[1] = harness_job(&f.h, "next");
-	f.teller = harness_job(&f.h, "kern");
-	put_stays(&f, 0);
-	put_stays(&f, 1);
-	put_faults(&f);
+	put_fleet(&f);
 	put_breaks(&f);
 	harness_commit(&f.h);
 	check_breaks(&f, SPAN(""), 0, 2 * FAULTS);
