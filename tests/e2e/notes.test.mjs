@@ -318,11 +318,66 @@ test("the wall marks the notes of the jobs that it draws, each asked for once", 
   await leadsToDisk(page, chart, id);
 });
 
+/** A list of jobs knows their metrics a little later than the points are there, and a page looks again after a while. */
+const haveMetric = (server) => waitUntil(async () => (await server.get("/api/v1/jobs")).body.jobs.every(({ metrics }) => metrics?.length > 0), "the metrics of all rows");
+
+/** What waits for `passed` goes on once it is opened. */
+function gate() {
+  let open;
+  const passed = new Promise((resolve) => (open = resolve));
+  return { passed, open };
+}
+
+test("a curve that is asked for anew before it came keeps the notes of its job", async ({ server, page, open }) => {
+  const definitions = [{ Name: "loss", Regex: "loss: ([0-9.]+)" }];
+  for (const job of ["llama", "mistral"]) {
+    await server.post("/api/v1/jobs", { TrainingJobName: job, AlgorithmSpecification: { MetricDefinitions: definitions } });
+    await server.send(job, Array.from({ length: 100 }, (_, i) => `step: ${i + 1} loss: ${(3 - i / 100).toFixed(3)}`));
+    await server.waitForPoints(job, "loss", 100);
+    await server.post(`/api/v1/jobs/${job}/notes`, { step: 50, text: "slow" });
+  }
+  await haveMetric(server);
+  const [first, second] = [gate(), gate()];
+  const asked = [];
+  await page.route("**/api/v1/points/query", async (route) => {
+    asked.push(route.request().postDataJSON().queries.map(({ job }) => job).sort().join());
+    await (asked.length === 1 ? first : second).passed;
+    await route.continue();
+  });
+  await open("/wall?jobs=llama,mistral");
+  await waitUntil(() => asked.length === 1, "the first request");
+  await page.locator(".connection.live").waitFor();
+  // What was read anew is told to the page, which asks again for this job's curve.
+  await server.put("/api/v1/jobs/llama/definitions?backfill=true", { definitions: [...definitions, { Name: "other", Regex: "other: ([0-9.]+)" }] });
+  await waitUntil(() => asked.length === 2, "the second request");
+  assert.deepEqual(asked, ["llama,mistral", "llama"]);
+  const came = page.waitForResponse((reply) => reply.url().includes("/points/query"));
+  first.open();
+  await came;
+  await page.locator(".wall .panel .u-over").waitFor(); // the other curve
+  second.open();
+  await waitUntil(async () => (await page.locator(".wall .panel .mark").first().getAttribute("data-count")) === "2", "the notes of both");
+  assert.deepEqual(await askedNotes(page), { llama: 1, mistral: 1 });
+});
+
+test("notes that the server could not say just then come a little later", async ({ server, page, open, allow }) => {
+  allow(/503/);
+  await sendNoted(server);
+  let refused = 0;
+  await page.route("**/api/v1/jobs/mistral/notes*", (route) =>
+    ++refused === 1 ? route.fulfill({ status: 503, contentType: "application/problem+json", body: '{"title":"x","status":503}' }) : route.continue(),
+  );
+  await open("/wall?jobs=llama,mistral,other&off=other&x=step");
+  await marksBoth(page, '.wall .panel[aria-label="train:loss"]', "by step");
+  assert.deepEqual(await askedNotes(page), { llama: 1, mistral: 2 });
+});
+
 test("of many jobs a chart has the notes of the first twenty", async ({ server, page, open }) => {
   const jobs = Array.from({ length: 22 }, (_, n) => `job-${n + 10}`);
   for (const job of jobs) await server.post(`/api/v1/points?job=${job}`, { series: [{ metric: "speed", stream: "algo-1", step: [1, 2, 3], value: [3, 4, 5] }] });
   for (const job of jobs) await server.waitForPoints(job, "speed", 3);
   for (const job of jobs) await server.post(`/api/v1/jobs/${job}/notes`, { step: 2, text: "slow" });
+  await haveMetric(server);
   await open(`/wall?jobs=${jobs.join()}`);
   const mark = page.locator(".wall .panel .mark");
   await waitUntil(async () => (await mark.getAttribute("data-count")) === "20", "the notes of twenty");
@@ -361,6 +416,11 @@ test("one key leads from the top of a job to its first chart, others from there 
   await page.keyboard.press("End");
   for (let n = 0; n < 50; n++) await page.keyboard.press("ArrowLeft");
   await spoken(page, "150");
+  // Keys have come to a bucket, not to a place: it stays when the chart gets narrower.
+  const width = () => page.evaluate(() => document.querySelector(".chart .canvas canvas").getBoundingClientRect().width);
+  const wide = await width();
+  await page.setViewportSize({ width: 1000, height: 900 });
+  await waitUntil(async () => (await width()) < wide - 20, "the narrower chart");
   await page.keyboard.press("m");
   await form(page).waitFor();
   assert.equal(await here(page), "/jobs/llama/notes?at=step:150");

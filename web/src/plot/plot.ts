@@ -57,6 +57,8 @@ export class Plot {
   private pick = 0;
   /** So many buckets at the start have no place on a logarithmic x. */
   private skip = 0;
+  /** The bucket that keys have come to, and where it was then. */
+  private pointed: { index: number; left: number } | null = null;
 
   constructor(
     host: HTMLElement,
@@ -140,7 +142,19 @@ export class Plot {
     if (x === undefined) return;
     const y = this.buckets.mean[index];
     const top = y === null || y === undefined ? 0 : this.uplot.valToPos(y, "y");
-    this.uplot.setCursor({ left: this.uplot.valToPos(x, "x"), top });
+    const left = this.uplot.valToPos(x, "x");
+    this.pointed = { index, left };
+    this.uplot.setCursor({ left, top });
+  }
+
+  /** A mouse points at a place, keys at a bucket: that one stays when the plot gets another width, until a mouse points elsewhere. */
+  private moved(): void {
+    const { pointed, buckets, uplot } = this;
+    if (pointed && uplot.cursor.left === pointed.left) {
+      const x = buckets.x[pointed.index];
+      if (x !== undefined && uplot.valToPos(x, "x") !== pointed.left) return this.pointAt(pointed.index);
+    } else this.pointed = null;
+    this.events.onHover(this.cursorIndex);
   }
 
   private get cursorIndex(): number | null {
@@ -216,7 +230,7 @@ export class Plot {
         { stroke: () => ifFolded(isSmooth() ? colors.line : "transparent"), width: 1.75, points: { show: false } },
       ],
       hooks: {
-        setCursor: [() => this.events.onHover(this.cursorIndex)],
+        setCursor: [() => this.moved()],
         setSelect: [(u) => this.selected(u)],
         drawClear: [
           (u) => clipped(u, (context) => ((context.fillStyle = colors.band), drawBand(u, context, this.buckets))),

@@ -40,6 +40,7 @@ export class ChartStore extends Store {
   readonly isLoaded = signal(false);
 
   private spec: ChartSpec | null = null;
+  private newest: Promise<void> | null = null;
   /** What `raw` was asked for by. */
   private loaded: ChartSpec | null = null;
   /** Live points that came while a request was under way: its reply may be of before them. */
@@ -101,7 +102,13 @@ export class ChartStore extends Store {
     return this.placed;
   }
 
+  /** Over when the newest of those asked for is: one that gives way to another has come when that one has. */
   async load(spec: ChartSpec): Promise<void> {
+    this.newest = this.read(spec);
+    for (let waited: Promise<void> | null = null; waited !== this.newest; ) await (waited = this.newest);
+  }
+
+  private async read(spec: ChartSpec): Promise<void> {
     this.spec = spec;
     this.loading.abort();
     this.loading = new AbortController();

@@ -147,14 +147,13 @@ export function PlotView(props: Props) {
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target !== host.current || event.ctrlKey || event.altKey || event.metaKey) return;
-    const current = plot.current;
     const isIdle = { Escape: state.from === null, Enter: cursor.value === null }[event.key] ?? chart.buckets.x.length === 0;
-    if (!current || !KEYS.test(event.key) || isIdle) return;
+    if (!plot.current || !KEYS.test(event.key) || isIdle) return;
     event.preventDefault();
-    const keyed = { plot: current, cursor, isZoomed: state.from !== null, onPick: props.onPick };
-    // Not by insist(): a key is not to work minutes later, when the server is back.
+    const keyed = { cursor, isZoomed: state.from !== null, onPick: props.onPick };
+    // Not by insist(): a key is not to work minutes later, when the server is back. The plot may be another one by then: it shows the same.
     void import("./plotkeys").then(
-      ({ pressKey }) => plot.current === current && pressKey(event.key, event.shiftKey, keyed),
+      ({ pressKey }) => plot.current && pressKey(event.key, event.shiftKey, { plot: plot.current, ...keyed }),
       () => undefined,
     );
   };
