@@ -1,7 +1,7 @@
 /*
  * Job search: a history of many jobs, written by the store's own verbs, and what each shape of query costs over it.
  *
- *   bench_jobs --file PATH [--jobs 100000] [--add 0] [--times 20]
+ *   bench_jobs --file PATH [--jobs 100000] [--add 0] [--times 20] [--wal-mib 64]
  *
  * A file that is there already is asked as it is, with --add jobs more. One object of JSON: how the writing went, and of each shape the times of
  * a warm page by the wall clock and by the processor. What a time includes is store_search_jobs: condition, page, rows, total.
@@ -81,6 +81,7 @@ struct options {
 	const char *path;
 	uint64_t jobs, add;
 	unsigned times;
+	size_t wal_mib; /* 0: as the server has it */
 };
 
 static _Noreturn void die(const char *what, const struct error *err)
@@ -245,6 +246,8 @@ static void put_job(struct random *random, struct store_tx *tx, uint64_t at)
 struct writing {
 	double wall, cpu; /* seconds, in all */
 	double worst_commit, worst_checkpoint;
+	double *stalls; /* of each commit with its checkpoint */
+	size_t commits;
 	uint64_t jobs;
 };
 
@@ -266,6 +269,14 @@ static void write_batch(struct random *random, struct store *store, uint64_t fro
 	double took = seconds_of(CLOCK_MONOTONIC);
 	out->worst_commit = committed - start > out->worst_commit ? committed - start : out->worst_commit;
 	out->worst_checkpoint = took - committed > out->worst_checkpoint ? took - committed : out->worst_checkpoint;
+	out->stalls[out->commits++] = took - start;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
 }
 
 static struct writing make(struct store *store, uint64_t from, uint64_t to)
@@ -274,11 +285,20 @@ static struct writing make(struct store *store, uint64_t from, uint64_t to)
 	struct writing writing = {
 		.wall = -seconds_of(CLOCK_MONOTONIC), .cpu = -seconds_of(CLOCK_PROCESS_CPUTIME_ID), .jobs = to - from};
 
+	writing.stalls = malloc(((to - from) / BATCH + 1) * sizeof *writing.stalls);
+	if (!writing.stalls)
+		abort();
 	for (uint64_t at = from; at < to; at += BATCH)
 		write_batch(&random, store, at, at + BATCH < to ? at + BATCH : to, &writing);
 	writing.wall += seconds_of(CLOCK_MONOTONIC);
 	writing.cpu += seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+	qsort(writing.stalls, writing.commits, sizeof *writing.stalls, compare_doubles);
 	return writing;
+}
+
+static double stall_ms(const struct writing *writing, double share)
+{
+	return writing->commits ? 1000 * writing->stalls[(size_t)(share * (double)(writing->commits - 1))] : 0;
 }
 
 static uint64_t count_jobs(struct store *store)
@@ -355,13 +375,6 @@ static void ask(struct store_reader *reader, const struct shape *shape, unsigned
 	}
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return (left > right) - (left < right);
-}
-
 static void ask_all(struct store_reader *reader, unsigned times)
 {
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -422,7 +435,7 @@ static struct options read_options(int count, char **arguments)
 {
 	static const struct option names[] = {{"file", required_argument, NULL, 'f'},
 		{"jobs", required_argument, NULL, 'j'}, {"add", required_argument, NULL, 'a'},
-		{"times", required_argument, NULL, 't'}, {0}};
+		{"times", required_argument, NULL, 't'}, {"wal-mib", required_argument, NULL, 'w'}, {0}};
 	struct options options = {.jobs = 100000, .times = 20};
 	int one;
 
@@ -435,11 +448,14 @@ static struct options read_options(int count, char **arguments)
 			options.add = strtoull(optarg, NULL, 10);
 		else if (one == 't')
 			options.times = (unsigned)strtoul(optarg, NULL, 10);
+		else if (one == 'w')
+			options.wal_mib = strtoull(optarg, NULL, 10);
 		else
 			exit(2);
 	}
 	if (!options.path || !options.times || options.times > TIMES_MAX) {
-		fprintf(stderr, "bench_jobs --file PATH [--jobs N] [--add N] [--times 1..%d]\n", TIMES_MAX);
+		fprintf(stderr, "bench_jobs --file PATH [--jobs N] [--add N] [--times 1..%d] [--wal-mib N]\n",
+			TIMES_MAX);
 		exit(2);
 	}
 	return options;
@@ -455,7 +471,7 @@ int main(int count, char **arguments)
 	struct writing writing = {0};
 
 	bool is_there = stat(options.path, &status) == 0;
-	if (store_open(&store, &(struct store_options){.path = options.path}, &err))
+	if (store_open(&store, &(struct store_options){.path = options.path, .wal_bytes = options.wal_mib << 20}, &err))
 		die(options.path, &err);
 	uint64_t had = count_jobs(store);
 	if (!is_there || options.add)
@@ -464,14 +480,16 @@ int main(int count, char **arguments)
 		die("reader", &err);
 	double written = writing.jobs ? (double)writing.jobs : 1;
 	printf("{\"jobs\":%" PRIu64 ",\"was_there\":%s,\"insert_ms\":%.3f,\"insert_cpu_ms\":%.3f,"
-	       "\"worst_commit_ms\":%.1f,\"worst_checkpoint_ms\":%.1f,\"batch\":%d,\"shapes\":[",
+	       "\"worst_commit_ms\":%.1f,\"worst_checkpoint_ms\":%.1f,\"stall_ms\":[%.1f,%.1f,%.1f],\"batch\":%d,\"shapes\":[",
 		had + writing.jobs, is_there ? "true" : "false", 1000 * writing.wall / written,
-		1000 * writing.cpu / written, 1000 * writing.worst_commit, 1000 * writing.worst_checkpoint, BATCH);
+		1000 * writing.cpu / written, 1000 * writing.worst_commit, 1000 * writing.worst_checkpoint,
+		stall_ms(&writing, 0.5), stall_ms(&writing, 0.99), stall_ms(&writing, 0.999), BATCH);
 	fflush(stdout);
 	ask_all(reader, options.times);
 	add_up(reader);
 	printf("]}\n");
 	store_reader_free(reader);
 	store_free(store);
+	free(writing.stalls);
 	return 0;
 }
