@@ -6,32 +6,57 @@
 
 #include "state/streams/directory.h"
 
-/* Behind the attempt's start, by time and step, and not of one since. */
-static bool may_be_of(const struct point *point, uint32_t attempt, int64_t start, int64_t ms)
+/* A walk over a series' points in their order, of the attempt and the one before, at or past the step at which it began. */
+struct walk {
+	const struct point *before; /* the last one */
+	bool has_come; /* to the millisecond */
+	int64_t lowest; /* step in it, and just before it */
+	int64_t highest, highest_since; /* up to where the attempt begins, and from there */
+	size_t first; /* where it begins; SIZE_MAX: nowhere yet */
+};
+
+static void go_on(struct walk *walk, const struct point *point)
 {
-	return point->line == NO_LINE && point->ts_ms >= ms && point->step >= start && point->attempt <= attempt &&
-	       point->attempt + 1 >= attempt;
+	int64_t *highest = walk->first == SIZE_MAX ? &walk->highest : &walk->highest_since;
+
+	walk->before = point;
+	walk->lowest = point->step < walk->lowest ? point->step : walk->lowest;
+	*highest = point->step > *highest ? point->step : *highest;
 }
 
-/* The last point that goes back to where all behind the start is not below it; the tail's count: none does. */
+/* Below all of the millisecond: there it begins, or begins after all, if all since was only what had been sent before once more. */
+static bool goes_back(const struct walk *walk, const struct point *point)
+{
+	return walk->before && point->step < walk->before->step && point->step <= walk->lowest &&
+	       (walk->first == SIZE_MAX || walk->highest_since >= walk->highest);
+}
+
+/* SIZE_MAX: no point goes back to where it may begin. */
 static size_t find_first(const struct series_state *series, uint32_t attempt, int64_t start, int64_t ms)
 {
-	const struct point *before = NULL;
-	size_t first = series->tail_count;
-	int64_t lowest = INT64_MAX;
+	struct walk walk = {.lowest = INT64_MAX, .highest = INT64_MIN, .first = SIZE_MAX};
 
 	for (size_t i = 0; i < series->tail_count; i++) {
 		const struct point *point = &series->tail[i];
-		if (!may_be_of(point, attempt, start, ms) || (!before && point->ts_ms > ms))
+		bool is_of_one = point->attempt == attempt || point->attempt + 1 == attempt;
+		if (point->line != NO_LINE || !is_of_one || point->step < start)
 			continue;
-		if (before && point->step < before->step && point->step <= lowest)
-			first = i;
+		if (point->ts_ms < ms && !walk.has_come) {
+			walk.lowest = walk.highest = point->step;
+			walk.before = point;
+		}
+		if (point->ts_ms < ms || (point->ts_ms > ms && !walk.has_come))
+			continue;
+		if (goes_back(&walk, point)) {
+			walk.first = i;
+			walk.highest_since = INT64_MIN;
+		}
 		if (point->ts_ms > ms)
 			break;
-		lowest = point->step < lowest ? point->step : lowest;
-		before = point;
+		walk.has_come = true;
+		go_on(&walk, point);
 	}
-	return first;
+	return walk.first;
 }
 
 bool consume_cut_start(struct stream_state *stream, struct series_state *series, uint32_t attempt)
@@ -42,9 +67,7 @@ bool consume_cut_start(struct stream_state *stream, struct series_state *series,
 
 	(void)extractor_attempt_starts(stream->extractor, &starts);
 	size_t first = find_first(series, attempt, starts[attempt - 1], ms);
-	if (first == series->tail_count)
-		return false;
-	for (size_t i = 0; i < first; i++) {
+	for (size_t i = 0; i < series->tail_count && first != SIZE_MAX && i < first; i++) {
 		struct point *point = &series->tail[i];
 		if (point->line != NO_LINE || point->ts_ms != ms || point->attempt != attempt)
 			continue;
