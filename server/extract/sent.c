@@ -284,6 +284,8 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 		settle(sent, attempts, at);
 		return OK;
 	}
+	if (is_of_before)
+		return OK;
 	sent->attempt = current(attempts); /* if lower: lines have taken theirs back */
 	bool is_told = sent->has_begun && at->step <= sent->highest && at->ts_ms > sent->newest_ms;
 	if (is_told && attempts->start_count < ATTEMPTS_MAX)

@@ -90,42 +90,97 @@ def send_lines(server, job, life, rows, stream, clock):
     assert server.post(f"/api/v1/logs?job={job}&stream={stream}", "".join(line + "\n" for line in lines)).status == 200
 
 
-def check(server, job, life, stream, prefix=""):
+def check_live(server, job, life, metric, **stream):
+    got = server.points(job, metric, buckets=2000, **stream)["columns"]
+    expected = life.live(metric.removeprefix("train:"))
+    assert got["x"] == list(expected), metric
+    assert got["last"] == pytest.approx(list(expected.values()), abs=1e-5), metric
+
+
+def check(server, job, life, prefix="", **stream):
+    """stream: one, or folded over all."""
     server.wait_for_extraction()
-    starts = server.get(f"/api/v1/jobs/{job}").body["attempts"]
-    assert starts == len(life.runs), (starts, [(run[0], run[-1]) for run in life.runs])
+    attempts = server.get(f"/api/v1/jobs/{job}").body["attempts"]
+    assert attempts == len(life.runs), (attempts, [(run[0], run[-1]) for run in life.runs])
     for metric in EVERY:
         for attempt in range(1, len(life.runs) + 1):
-            got = server.points(job, prefix + metric, stream=stream, attempts=attempt, buckets=2000)["columns"]["x"]
+            got = server.points(job, prefix + metric, attempts=attempt, buckets=2000, **stream)["columns"]["x"]
             assert got == life.of(metric, attempt), (metric, attempt)
-        got = server.points(job, prefix + metric, stream=stream, buckets=2000)["columns"]
-        expected = life.live(metric)
-        assert got["x"] == list(expected), metric
-        assert got["last"] == pytest.approx(list(expected.values()), abs=1e-5), metric
-        assert server.series(job, prefix + metric, stream)["count"] == len(expected), metric
+        check_live(server, job, life, prefix + metric, **stream)
+        for name in stream.values():
+            assert server.series(job, prefix + metric, name)["count"] == len(life.live(metric)), metric
 
 
+# One step a quarter of a second; one a millisecond; eight of them; one a second; twelve.
 CLOCKS = {"fine": (250, 1), "ms": (1, 1), "fast": (1, 8), "seconds": (1000, 1), "busy-seconds": (1000, 12)}
+
+
+def lives(clock, count=8):
+    return [Life(f"{clock} {seed}", *CLOCKS[clock], stride=[1, 20][seed % 2]) for seed in range(count)]
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
 @pytest.mark.parametrize("door", [send_columns, send_records], ids=["columns", "records"])
 @pytest.mark.parametrize("parts", [1, 7])
 def test_points(shared, clock, door, parts):
-    for seed in range(8):
-        life = Life(f"{clock} {seed}", *CLOCKS[clock], stride=[1, 20][seed % 2])
-        job = f"points-{clock}-{door.__name__}-{parts}-{seed}"
+    for n, life in enumerate(lives(clock)):
+        job = f"points-{clock}-{door.__name__}-{parts}-{n}"
         for rows in life.parts(parts):
             door(shared, job, life, rows, "algo-1")
-        check(shared, job, life, "algo-1")
+        check(shared, job, life, stream="algo-1")
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_points_of_several_streams(shared, clock):
+    """Each tells its own order; a chart of all is folded over them."""
+    for n, life in enumerate(lives(clock, 4)):
+        job = f"streams-{clock}-{n}"
+        for rows in life.parts(5):
+            for rank in range(3):
+                send_columns(shared, job, life, rows, f"rank-{rank}")
+        for rank in range(3):
+            check(shared, job, life, stream=f"rank-{rank}")
+        check(shared, job, life)
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_points_that_are_sent_again(shared, clock):
+    """They bear the time of the newest step, too: they open nothing, and take nothing of the curve."""
+    for n, life in enumerate(lives(clock)):
+        job = f"again-{clock}-{n}"
+        for rows in life.parts(7):
+            for _ in range(2):
+                send_columns(shared, job, life, rows, "algo-1")
+        shared.wait_for_extraction()
+        assert shared.get(f"/api/v1/jobs/{job}").body["attempts"] == len(life.runs), (clock, n)
+        for metric in EVERY:
+            check_live(shared, job, life, metric, stream="algo-1")
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_a_server_that_ends_amid_a_restart_changes_nothing(make_server, end):
+    server = make_server()
+    jobs = {f"{clock}-{n}": life for clock in CLOCKS for n, life in enumerate(lives(clock, 4))}
+    for part in range(6):
+        for job, life in jobs.items():
+            send_columns(server, job, life, life.parts(6)[part], "algo-1")
+        server.wait_for_extraction()
+        if end == "kill":
+            server.kill()
+        server.restart()
+    for job, life in jobs.items():
+        check(server, job, life, stream="algo-1")
 
 
 @pytest.mark.parametrize("clock", ["none", "second", "ms"])
 @pytest.mark.parametrize("parts", [1, 7])
 def test_lines(shared, clock, parts):
-    for seed in range(8):
-        life = Life(f"{clock} {seed}", *{"none": (1, 1), "second": (1000, 12), "ms": (1, 1)}[clock], stride=[1, 20][seed % 2])
-        job = f"lines-{clock}-{parts}-{seed}"
+    """none: all of a body have the time at which it came."""
+    for n, life in enumerate(lives({"none": "ms", "second": "busy-seconds", "ms": "ms"}[clock])):
+        job = f"lines-{clock}-{parts}-{n}"
         for rows in life.parts(parts):
-            send_lines(shared, job, life, rows, "algo-1", clock)
-        check(shared, job, life, "algo-1", "train:")
+            for stream in ("algo-1", "algo-2"):
+                send_lines(shared, job, life, rows, stream, clock)
+        for stream in ("algo-1", "algo-2"):
+            check(shared, job, life, "train:", stream=stream)
+        check(shared, job, life, "train:")
