@@ -175,16 +175,19 @@ struct sent_step {
 	int64_t arrival_ms; /* ts_ms is the same: it was sent without its time */
 	bool may_be_none; /* a 0 that its sender also sends for no step: alone it is no restart */
 };
-/* A step of the series that leads. *is_open: it has opened an attempt, that of all points sent since extractor_opened_ms. */
+/* A step of the series that leads. *is_open: it has opened an attempt, that of all points sent since extractor_began_ms. */
 enum status extractor_place_sent(
 	struct extractor *extractor, const struct sent_step *at, bool *is_open, struct error *err) MUST_CHECK;
-int64_t extractor_opened_ms(const struct extractor *extractor);
+/* When points that were sent began it; INT64_MAX: lines alone did. */
+int64_t extractor_began_ms(const struct extractor *extractor, uint32_t attempt);
 /* Their sender begins anew: if its steps go back, that is an attempt. */
 void extractor_begin_sent(struct extractor *extractor);
 /* It does, and no step since has said where it stands. */
 bool extractor_has_begun_sent(const struct extractor *extractor);
 /* Of a point that was sent with this time. */
 uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts_ms);
+/* The attempt that points have begun which were sent with this very time, as the last ones of the attempt before may have been; 0: none. */
+uint32_t extractor_begun_at(const struct extractor *extractor, int64_t ts_ms);
 /* Behind a body: what is not decided does not stay so for long. */
 void extractor_end_sent(struct extractor *extractor, int64_t arrival_ms);
 /* Attempts that sent points opened are those of a state that was made again from lines, too, unless these opened more. */

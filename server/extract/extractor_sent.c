@@ -13,7 +13,7 @@ bool extractor_is_led_by(struct extractor *extractor, struct span metric, bool i
 		sent->leader = name;
 		sent->is_loss = is_loss;
 		sent->attempt = 0; /* its own steps */
-		sent->fallen.is_there = false;
+		sent->fallen.is_there = sent->back.is_there = false;
 	}
 	return sent->leader == name;
 }
@@ -54,9 +54,16 @@ uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts
 	return attempts_of_sent(&extractor->attempts, ts_ms);
 }
 
-int64_t extractor_opened_ms(const struct extractor *extractor)
+uint32_t extractor_begun_at(const struct extractor *extractor, int64_t ts_ms)
 {
-	int64_t sent_ms = extractor->attempts.sent_ms[extractor->attempts.start_count - 1];
+	uint32_t attempt = attempts_of_sent(&extractor->attempts, ts_ms);
+
+	return attempt > 1 && extractor->attempts.sent_ms[attempt - 1] == ts_ms ? attempt : 0;
+}
+
+int64_t extractor_began_ms(const struct extractor *extractor, uint32_t attempt)
+{
+	int64_t sent_ms = extractor->attempts.sent_ms[attempt - 1];
 
 	return sent_ms == INT64_MIN ? INT64_MAX : sent_ms;
 }

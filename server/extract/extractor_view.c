@@ -39,7 +39,7 @@ bool extractor_take_move(struct extractor *extractor)
 
 bool extractor_is_undecided(const struct extractor *extractor)
 {
-	return extractor->attempts.trial.is_open || extractor->sent.fallen.is_there;
+	return extractor->attempts.trial.is_open || extractor->sent.fallen.is_there || extractor->sent.back.is_there;
 }
 
 bool extractor_is_on_trial(const struct extractor *extractor)

@@ -9,15 +9,28 @@ static uint32_t current(const struct attempts *attempts)
 	return (uint32_t)attempts->start_count;
 }
 
-/* The first step of the attempt, as far as this series knows. */
+static int64_t newest_start_ms(const struct attempts *attempts)
+{
+	return attempts->sent_ms[attempts->start_count - 1];
+}
+
+/* The first step of the attempt, as far as this series knows. One that leads from now on has its steps of earlier ones still to tell. */
 static void settle(struct sent_steps *sent, const struct attempts *attempts, const struct sent_step *at)
 {
 	sent->first = !sent->attempt || at->step < sent->first ? at->step : sent->first;
-	sent->attempt = current(attempts);
+	sent->is_joining = sent->attempt < current(attempts) && at->ts_ms == newest_start_ms(attempts);
+	sent->attempt = attempts_of_sent(attempts, at->ts_ms);
 	sent->highest = at->step;
 	sent->newest_ms = at->ts_ms;
-	sent->fallen.is_there = false;
+	sent->fallen.is_there = sent->back.is_there = false;
 	sent->has_begun = sent->is_over = false;
+}
+
+/* Of the last millisecond before the attempt, it has come to the attempt's own first step. */
+static bool joins(const struct sent_steps *sent, const struct attempts *attempts, const struct sent_step *at)
+{
+	return sent->is_joining && sent->newest_ms == newest_start_ms(attempts) && at->ts_ms >= sent->newest_ms &&
+	       at->step < sent->highest && at->step >= attempts->starts[attempts->start_count - 1];
 }
 
 /* Times may be anything. */
@@ -42,6 +55,23 @@ static bool is_leap(const struct sent_steps *sent, int64_t from, int64_t to)
 	int64_t stride = sent->stride > 0 ? sent->stride : 1;
 
 	return to - from > stride + stride / 2;
+}
+
+static int64_t newest_ms(const struct sent_steps *sent)
+{
+	return sent->fallen.is_there ? sent->fallen.newest_ms : sent->newest_ms;
+}
+
+/* Where a restart began that has come to this step. */
+static struct sent_step first_of(const struct sent_steps *sent, const struct sent_step *at)
+{
+	struct sent_step first = *at;
+
+	if (!sent->back.is_there || at->step < sent->back.highest || is_leap(sent, sent->back.highest, at->step))
+		return first;
+	first.step = sent->back.step;
+	first.ts_ms = newest_ms(sent);
+	return first;
 }
 
 static enum status open_attempt(
@@ -70,8 +100,12 @@ static enum status open_fallen(struct sent_steps *sent, struct attempts *attempt
 static enum status open_at_once(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
 	bool *is_open, struct error *err)
 {
-	TRY(open_attempt(sent, attempts, at->step, at->ts_ms, err));
-	settle(sent, attempts, at);
+	struct sent_step first = first_of(sent, at);
+
+	TRY(open_attempt(sent, attempts, first.step, first.ts_ms, err));
+	settle(sent, attempts, &first);
+	sent->highest = at->step;
+	sent->newest_ms = at->ts_ms;
 	*is_open = true;
 	return OK;
 }
@@ -93,7 +127,7 @@ static void go_on(struct sent_steps *sent, const struct sent_step *at)
 	sent->is_over = sent->is_over && at->step == sent->highest;
 	sent->highest = at->step;
 	sent->newest_ms = at->ts_ms > sent->newest_ms ? at->ts_ms : sent->newest_ms;
-	sent->has_begun = false;
+	sent->back.is_there = sent->has_begun = false;
 	if (++sent->calm < CALM_POINTS)
 		return;
 	sent->calm = 0;
@@ -127,6 +161,7 @@ static enum status follow_fallen(struct sent_steps *sent, struct attempts *attem
 		sent->fallen.newest_ms = at->ts_ms;
 		sent->fallen.heard_ms = at->arrival_ms;
 		sent->fallen.points++;
+		sent->back.is_there = false;
 		if (is_restart(sent, is_past))
 			return open_fallen(sent, attempts, is_open, err);
 	}
@@ -137,24 +172,44 @@ static enum status follow_fallen(struct sent_steps *sent, struct attempts *attem
 	return OK;
 }
 
-/* May this step, which is below the highest, be the first of a restart? */
+/* May this step, which is below the highest, be one of a restart? */
+static bool may_be_again(const struct sent_steps *sent, const struct sent_step *at)
+{
+	return at->ts_ms != at->arrival_ms && !sent->is_over && sent->refuted < SENDERS_SURE;
+}
+
+/* And by its time alone? */
 static bool may_fall(const struct sent_steps *sent, const struct sent_step *at)
 {
-	int64_t newest_ms = sent->fallen.is_there ? sent->fallen.newest_ms : sent->newest_ms;
+	return may_be_again(sent, at) && at->ts_ms > newest_ms(sent);
+}
 
-	return at->ts_ms != at->arrival_ms && at->ts_ms > newest_ms && !sent->is_over && sent->refuted < SENDERS_SURE;
+static void note_back(struct sent_steps *sent, const struct sent_step *at)
+{
+	if (!may_be_again(sent, at) || at->ts_ms != newest_ms(sent))
+		return;
+	if (!sent->back.is_there || at->step < sent->back.highest)
+		sent->back.step = at->step;
+	sent->back.is_there = true;
+	sent->back.highest = at->step;
+	sent->back.heard_ms = at->arrival_ms;
 }
 
 static bool is_first(const struct sent_steps *sent, const struct sent_step *at)
 {
-	return at->step <= sent->first + sent->stride;
+	return first_of(sent, at).step <= sent->first + sent->stride;
 }
 
 static void begin_fallen(struct sent_steps *sent, const struct sent_step *at)
 {
+	struct sent_step first = first_of(sent, at);
+
+	sent->back.is_there = false;
 	sent->fallen.is_there = true;
-	sent->fallen.step = sent->fallen.highest = at->step;
-	sent->fallen.ms = sent->fallen.newest_ms = at->ts_ms;
+	sent->fallen.step = first.step;
+	sent->fallen.ms = first.ts_ms;
+	sent->fallen.highest = at->step;
+	sent->fallen.newest_ms = at->ts_ms;
 	sent->fallen.heard_ms = at->arrival_ms;
 	sent->fallen.points = 1;
 }
@@ -163,8 +218,8 @@ static void fall(struct sent_steps *sent, const struct sent_step *at)
 {
 	sent->calm = 0;
 	if (!may_fall(sent, at))
-		return;
-	if (is_first(sent, at))
+		note_back(sent, at);
+	else if (is_first(sent, at))
 		sent->is_over = true; /* until it passes the highest: an epoch */
 	else
 		begin_fallen(sent, at);
@@ -174,7 +229,13 @@ static void fall(struct sent_steps *sent, const struct sent_step *at)
 static enum status fall_again(struct sent_steps *sent, struct attempts *attempts, const struct sent_step *at,
 	bool *is_open, struct error *err)
 {
-	if (at->step == sent->fallen.highest || !may_fall(sent, at) || is_first(sent, at))
+	if (at->step == sent->fallen.highest)
+		return OK;
+	if (!may_fall(sent, at)) {
+		note_back(sent, at);
+		return OK;
+	}
+	if (is_first(sent, at))
 		return OK;
 	if (sent->fallen.points >= FALLEN_SENT)
 		TRY(open_fallen(sent, attempts, is_open, err));
@@ -216,10 +277,15 @@ enum status sent_place(struct sent_steps *sent, struct attempts *attempts, const
 		sent->highest = at->step > sent->highest ? at->step : sent->highest;
 		return OK;
 	}
-	if (!sent->attempt || (is_behind && !(goes_on && attempts_refute(attempts)))) {
+	bool is_of_before =
+		attempts_of_sent(attempts, at->ts_ms) < current(attempts); /* and says nothing of this one */
+	if (!sent->attempt || joins(sent, attempts, at) ||
+		(is_behind && (is_of_before || !(goes_on && attempts_refute(attempts))))) {
 		settle(sent, attempts, at);
 		return OK;
 	}
+	if (is_of_before)
+		return OK;
 	sent->attempt = current(attempts); /* if lower: lines have taken theirs back */
 	bool is_told = sent->has_begun && at->step <= sent->highest && at->ts_ms > sent->newest_ms;
 	if (is_told && attempts->start_count < ATTEMPTS_MAX)
@@ -257,6 +323,8 @@ void sent_end_body(struct sent_steps *sent, int64_t arrival_ms)
 {
 	if (sent->fallen.is_there && span_ms(sent->fallen.heard_ms, arrival_ms) > FALLEN_FORGOTTEN_MS)
 		sent->fallen.is_there = false;
+	if (sent->back.is_there && span_ms(sent->back.heard_ms, arrival_ms) > FALLEN_FORGOTTEN_MS)
+		sent->back.is_there = false;
 }
 
 /* ---- as bytes ---- */
@@ -265,7 +333,8 @@ void sent_pack(const struct sent_steps *sent, struct buf *out)
 {
 	pack_u64(out, sent->leader);
 	pack_u64(out, (uint64_t)sent->is_loss | (uint64_t)sent->has_begun << 1 | (uint64_t)sent->fallen.is_there << 2 |
-			      (uint64_t)sent->is_over << 3 | (uint64_t)(sent->lines_ms != 0) << 4);
+			      (uint64_t)sent->is_over << 3 | (uint64_t)(sent->lines_ms != 0) << 4 |
+			      (uint64_t)sent->is_joining << 5 | (uint64_t)sent->back.is_there << 6);
 	pack_u64(out, sent->attempt);
 	pack_i64(out, sent->first);
 	pack_i64(out, sent->highest);
@@ -276,6 +345,11 @@ void sent_pack(const struct sent_steps *sent, struct buf *out)
 	pack_u64(out, sent->calm);
 	if (sent->lines_ms)
 		pack_i64(out, sent->lines_ms);
+	if (sent->back.is_there) {
+		pack_i64(out, sent->back.step);
+		pack_i64(out, sent->back.highest);
+		pack_i64(out, sent->back.heard_ms);
+	}
 	if (!sent->fallen.is_there)
 		return;
 	pack_i64(out, sent->fallen.step);
@@ -314,10 +388,12 @@ static void unpack_opened(struct attempts *attempts, struct unpacker *in)
 void sent_unpack(struct sent_steps *sent, struct attempts *only, struct unpacker *in)
 {
 	*sent = (struct sent_steps){.leader = unpack_u64(in)};
-	uint32_t flags = unpack_count_to(in, 31);
+	uint32_t flags = unpack_count_to(in, 127);
 	sent->is_loss = flags & 1;
 	sent->has_begun = flags >> 1 & 1;
 	sent->is_over = flags >> 3 & 1;
+	sent->is_joining = flags >> 5 & 1;
+	sent->back.is_there = flags >> 6 & 1;
 	sent->attempt = unpack_count_to(in, ATTEMPTS_MAX);
 	sent->first = unpack_step(in);
 	sent->highest = unpack_step(in);
@@ -329,8 +405,13 @@ void sent_unpack(struct sent_steps *sent, struct attempts *only, struct unpacker
 	sent->calm = unpack_count_to(in, CALM_POINTS);
 	if (only)
 		unpack_opened(only, in);
-	if (flags >> 4)
+	if (flags >> 4 & 1)
 		sent->lines_ms = unpack_i64(in);
+	if (sent->back.is_there) {
+		sent->back.step = unpack_step(in);
+		sent->back.highest = unpack_step(in);
+		sent->back.heard_ms = unpack_i64(in);
+	}
 	if (!(flags >> 2 & 1))
 		return;
 	sent->fallen.is_there = true;

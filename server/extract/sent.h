@@ -9,6 +9,8 @@
  *                  (FALLEN_POINTS, or FALLEN_LATER and FALLEN_MS). Only then the attempt is opened, back to the first of these steps:
  *                  nothing is ever taken back;
  *   out of order   it bears an earlier time than the newest of the series, or none of its own;
+ *   undecided      it bears the newest's own time, as what is sent again does, and the first steps of a restart without a pause, or
+ *                  by a clock of whole seconds. If those behind it go on from it, and are later, it is where the restart begins;
  *   an epoch       a counter that starts over goes back to where it began: such a step is none;
  *   other senders  that are behind in the same series: the steps go on where they were. From the second time on (SENDERS_SURE) such a
  *                  series says nothing any more, until it was calm for CALM_POINTS.
@@ -49,6 +51,12 @@ struct sent_steps {
 		int64_t heard_ms; /* when the last one arrived */
 		uint32_t points; /* that went on */
 	} fallen;
+	struct {
+		bool is_there;
+		int64_t step, highest;
+		int64_t heard_ms;
+	} back; /* steps that bear the newest's own time, behind it */
+	bool is_joining; /* it leads since the attempt began, and has come to the millisecond in which that was */
 	uint32_t refuted, calm;
 };
 

@@ -75,6 +75,19 @@ def test_a_chart_goes_by_units_and_not_by_what_else_a_series_is(server):
     assert (reply["unit"], reply["columns"]["min"], reply["columns"]["max"]) == ("s", [0.25] * 9, [0.351] * 9)
 
 
+def test_what_a_restart_makes_again_keeps_its_unit(server):
+    """Numbers without a unit, a restart that begins with a NaN, and another definition of the metric that states one."""
+    definitions = [{"Name": "fetch", "Regex": "raw=(\\S+)"}, {"Name": "fetch", "Regex": "t=([0-9.]+)ms", "Unit": "ms"}]
+    for job, first in (("again", [f"step {k} raw=0.35" for k in range(1, 31)]), ("at-once", [])):
+        assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": definitions}}).status == 201
+        for lines in (first, ["Resuming from step 0", "step 1 raw=nan"], [f"step {k} t=350ms" for k in range(2, 41)]):
+            server.send(job, lines)
+            server.wait_for_extraction()
+    again, at_once = server.points("again", "fetch", attempts=1), server.points("at-once", "fetch")
+    assert again["unit"] == "" and again["columns"]["min"] == [0.35] * 30
+    assert at_once["unit"] == "ms" and at_once["columns"]["max"][1:] == [350] * 39
+
+
 def test_sent_points_are_in_the_unit_of_their_series_too(server):
     """A unit that a sender states, behind lines in another one; and lines behind such points."""
 

@@ -478,6 +478,26 @@ give(["deleted", len(api.runs("any/read"))])
 
 
 @pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_an_axis_that_goes_back_without_a_pause_begins_an_attempt(server, version):
+    """Many rows are of one millisecond, and all series are in one body: it is one attempt, of the loss as of its axis."""
+    wandbclient.run(server, version, """
+run = wandb.init(project="axis", name="back", id="back")
+run.define_metric("train/gs")
+run.define_metric("train/*", step_metric="train/gs")
+for first, last, more in ((0, 50, 0), (30, 80, 0.5)):
+    for n in range(first, last):
+        run.log({"train/gs": n * 20, "train/loss": 2 - n / 100 + more})
+run.finish()
+""")
+    server.wait_for_points("axis/back", "train/loss", 80)
+    server.wait_for_extraction()
+    first, second = attempts(server, "axis/back", "train/loss")
+    assert list(first) == list(range(0, 981, 20)) and list(second) == list(range(600, 1581, 20))
+    restarts = server.get("/api/v1/jobs/axis%2Fback/continuity").body["restarts"]
+    assert [(row["first_step"], row["overlap_steps"]) for row in restarts] == [(600, 20)]
+
+
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
 def test_the_api_changes_a_run_that_ended(server, version):
     out = wandbclient.run(server, version, """
 run = wandb.init(project="change", id="r1", name="one", tags=["a"], notes="n", config={"lr": 0.5})

@@ -170,21 +170,6 @@ void consume_rebuild_summary(struct stream_state *stream, struct series_state *s
 			summary_add(&series->summary, &series->tail[i]);
 }
 
-void consume_opened(struct stream_state *stream, int64_t since_ms)
-{
-	uint32_t attempt = extractor_attempt(stream->extractor);
-
-	for (size_t i = 0; i < stream->series_count; i++) {
-		struct series_state *series = stream->series[i];
-		for (size_t j = 0; j < series->tail_count; j++) {
-			struct point *point = &series->tail[j];
-			if (point->line == NO_LINE && point->attempt == attempt - 1 && point->ts_ms >= since_ms)
-				point->attempt = attempt;
-		}
-		consume_rebuild_summary(stream, series);
-	}
-}
-
 bool consume_revised(struct stream_state *stream)
 {
 	uint64_t line;
@@ -283,7 +268,7 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	if (derive_has_step(stream->derive))
 		TRY(consume_derived(pipeline, stream, arrival_ms, err));
 	if (!consume_revised(stream) && extractor_attempt(stream->extractor) != attempt_before)
-		consume_opened(stream, extractor_opened_ms(stream->extractor));
+		consume_opened(stream);
 	if (!stream->said)
 		atomic_fetch_add(&pipeline->figures.points, found->count);
 	return OK;
@@ -419,7 +404,7 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 	watchers_begin(stream, NULL, 0);
 	rule_set_unref(rules);
 	if (extractor_take_move(stream->extractor)) /* whatever number of lines moved it */
-		consume_opened(stream, extractor_opened_ms(stream->extractor));
+		consume_opened(stream);
 	if (control_may_pass(status)) { /* a replay will do better */
 		consume_hold_up(stream);
 		return status;

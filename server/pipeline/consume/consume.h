@@ -108,8 +108,11 @@ void consume_rebuild_summary(struct stream_state *stream, struct series_state *s
 /* A point that was made again since is not counted: whoever takes it gives the series the summary of before. */
 bool consume_is_made_again(const struct stream_state *stream, const struct point *point);
 
-/* Points sent as such have opened an attempt: what was sent with this time or a later one is of it. */
-void consume_opened(struct stream_state *stream, int64_t since_ms);
+/* The newest attempt has opened: what was sent since it began is of it. */
+void consume_opened(struct stream_state *stream);
+/* Of a series that has come to the millisecond in which an attempt began: what of it is of the attempt before, by the order of its points.
+ * True: some are, and its summary has them. */
+bool consume_cut_start(struct stream_state *stream, struct series_state *series, uint32_t attempt);
 /* True: an attempt was taken back, and the points that had it are of the one before again. */
 bool consume_revised(struct stream_state *stream);
 

@@ -105,7 +105,7 @@ static enum status place_step(struct stream_state *stream, const struct series_s
 		return OK;
 	TRY(extractor_place_sent(stream->extractor, &step, &is_open, err));
 	if (is_open)
-		consume_opened(stream, extractor_opened_ms(stream->extractor));
+		consume_opened(stream);
 	(void)!consume_revised(stream);
 	return OK;
 }
@@ -145,6 +145,31 @@ static enum status find_sent(struct pipeline *pipeline, struct stream_state *str
 	return OK;
 }
 
+/* Attempts in whose first millisecond a series has points: from, to; to 0: none. */
+struct starts_seen {
+	uint32_t from, to;
+};
+
+static void see_start(const struct stream_state *stream, int64_t ts_ms, struct starts_seen *seen)
+{
+	uint32_t attempt = extractor_begun_at(stream->extractor, ts_ms);
+
+	if (attempt && (!seen->to || attempt < seen->from))
+		seen->from = attempt;
+	if (attempt > seen->to)
+		seen->to = attempt;
+}
+
+static void cut_starts(struct stream_state *stream, struct series_state *series, const struct starts_seen *seen)
+{
+	bool is_any = false;
+
+	for (uint32_t attempt = seen->from; seen->to && attempt <= seen->to; attempt++)
+		is_any |= consume_cut_start(stream, series, attempt);
+	if (is_any)
+		consume_rebuild_summary(stream, series);
+}
+
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,
 	const struct batch_series *sent, int64_t arrival_ms, struct error *err)
 {
@@ -159,7 +184,10 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 	bool may_lead = is_of_steps || (series->says_steps && sent->steps[sent->count - 1] == STEP_0_OR_NONE);
 	bool leads = may_lead && extractor_is_led_by(stream->extractor, sent->metric, series->role == ROLE_LOSS);
 	int factor = factor_to(series, sent);
+	struct starts_seen starts = {0};
 	size_t taken = 0;
+	if (series->tail_count)
+		see_start(stream, series->tail[series->tail_count - 1].ts_ms, &starts);
 	for (size_t i = 0; i < sent->count; i++) {
 		if (is_old_sample(series, sent, i)) {
 			atomic_fetch_add(&pipeline->figures.old_samples, 1);
@@ -170,7 +198,9 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 			TRY(place_step(stream, series, sent, i, arrival_ms, err));
 		double value = time_unit_convert(sent->values[i], factor);
 		TRY(consume_value(pipeline, stream, series, sent, i, value, arrival_ms, err));
+		see_start(stream, sent->ts_ms[i], &starts);
 	}
+	cut_starts(stream, series, &starts);
 	count_taken(pipeline, stream, taken);
 	return is_of_steps || is_of_tracker(stream, sent) ? note_told(stream, series, sent, err) : OK;
 }

@@ -94,12 +94,15 @@ void consume_convert(const struct stream_state *stream, struct extracted *one)
 	one->point.value = time_unit_convert(one->point.value, factor);
 }
 
-/* A NaN may come first, beside which no unit is said; another definition of the metric may state one. */
+/* A NaN may come first, beside which no unit is said; another definition of the metric may state one. What a restart has made again, and its
+ * summary counts no more, may have been numbers. */
 static enum status adopt_unit(struct series_state *series, struct span unit, struct error *err)
 {
 	const struct summary *summary = &series->summary;
 
-	if (!unit.len || series->unit[0] || summary->count > summary->nan_count + summary->inf_count)
+	bool may_have_numbers = summary->count > summary->nan_count + summary->inf_count ||
+				series->sealed_points + series->tail_count > summary->count;
+	if (!unit.len || series->unit[0] || may_have_numbers)
 		return OK;
 	char *copy = mem_copy_bytes(unit.ptr, unit.len);
 	if (!copy)

@@ -66,6 +66,88 @@ TEST(steps_that_lead_past_the_old_ones_are_a_restart)
 	check_attempts(&s, 2, 90);
 }
 
+/* A loop without a pause, or a clock of whole seconds: the restart's first steps bear the time of the last ones before it. */
+TEST(a_restart_may_begin_in_the_millisecond_of_the_step_before_it)
+{
+	AUTO_DONE(sender) s = sender_new();
+
+	train(&s, 0, 100);
+	int64_t shared_ms = s.now_ms;
+	place(&s, 90, shared_ms, true);
+	place(&s, 91, shared_ms, true);
+	train(&s, 92, 100);
+	check_attempts(&s, 1, 0); /* it may be a sender that is behind */
+	train(&s, 101, 110);
+	check_attempts(&s, 2, 90);
+	CHECK_INT(s.attempts.sent_ms[1], shared_ms);
+	AUTO_DONE(sender) fast = sender_new();
+	for (int64_t i = 0; i < 300;
+		i++) /* two of them, the second one before the first has passed what it makes again */
+		place(&fast, i < 100 ? i : i < 130 ? i - 40 : i - 60, noon_ms + i / 8, true);
+	check_attempts(&fast, 3, 70);
+	CHECK_INT(fast.attempts.starts[1], 60);
+	CHECK_INT(fast.attempts.sent_ms[1], noon_ms + 12);
+	CHECK_INT(fast.attempts.sent_ms[2], noon_ms + 16);
+	AUTO_DONE(sender) told = sender_new();
+	train(&told, 0, 9);
+	told.sent.has_begun = true;
+	place(&told, 5, told.now_ms, true);
+	train(&told, 6, 6);
+	check_attempts(&told, 2, 5);
+}
+
+TEST(what_is_sent_again_of_one_millisecond_is_no_restart)
+{
+	AUTO_DONE(sender) s = sender_new();
+
+	train(&s, 0, 100);
+	s.now_ms += 1000;
+	for (int again = 0; again < 3; again++)
+		for (int64_t step = 101; step <= 120; step++)
+			place(&s, step, s.now_ms, true);
+	CHECK(s.sent.back.is_there);
+	train(&s, 121, 121);
+	CHECK(!s.sent.back.is_there);
+	train(&s, 122, 200);
+	check_attempts(&s, 1, 0);
+	CHECK_INT(s.sent.refuted, 0);
+	train(&s, 150, 210); /* and what is one begins where it does */
+	check_attempts(&s, 2, 150);
+}
+
+/* A body is told series by series: the loss comes when the series before it have opened the attempts. */
+TEST(a_series_that_leads_from_now_on_opens_no_attempt_again)
+{
+	for (int gap_ms = 0; gap_ms <= 1000; gap_ms += 1000) {
+		AUTO_DONE(sender) s = sender_new();
+		for (int series = 0; series < 2; series++) {
+			s.now_ms = noon_ms;
+			s.sent.attempt = 0; /* as when another one leads */
+			train(&s, 0, 100);
+			s.now_ms += gap_ms - 1000;
+			train(&s, 90, 200);
+			s.now_ms += gap_ms - 1000;
+			train(&s, 150, 250);
+			check_attempts(&s, 3, 150);
+		}
+		train(&s, 220, 300); /* again */
+		check_attempts(&s, 4, 220);
+	}
+}
+
+TEST(a_step_of_an_attempt_that_is_over_says_nothing_of_this_one)
+{
+	AUTO_DONE(sender) s = sender_new();
+
+	train(&s, 0, 100);
+	train(&s, 50, 90);
+	train(&s, 60, 62);
+	check_attempts(&s, 2, 50);
+	place(&s, 100, noon_ms + 101 * 1000, true); /* sent again */
+	train(&s, 63, 130);
+	check_attempts(&s, 3, 60);
+}
+
 TEST(so_are_steps_that_stay_back_for_long)
 {
 	AUTO_DONE(sender) s = sender_new();
@@ -182,6 +264,10 @@ TEST(a_counter_that_starts_over_is_none)
 		s.now_ms += 60000; /* an evaluation */
 	}
 	check_attempts(&s, 1, 0);
+	AUTO_DONE(sender) fast = sender_new();
+	for (int64_t i = 0; i < 1000; i++) /* without a pause, some steps a millisecond */
+		place(&fast, i % 100, noon_ms + i / 8, true);
+	check_attempts(&fast, 1, 0);
 }
 
 /* Two processes log the same metric by steps of their own, in batches; one is behind. */
@@ -212,6 +298,9 @@ TEST(the_state_comes_back)
 	train(&s, 0, 100);
 	train(&s, 90, 95);
 	CHECK(s.sent.fallen.is_there);
+	place(&s, 91, s.now_ms, true);
+	CHECK(s.sent.back.is_there);
+	s.sent.is_joining = true;
 	s.sent.lines_ms = noon_ms - 3600 * 1000; /* lines had opened one */
 	sent_pack(&s.sent, &bytes);
 	struct unpacker in = unpacker_on(buf_span(&bytes));
@@ -220,6 +309,8 @@ TEST(the_state_comes_back)
 	sent_pack(&got, &again);
 	CHECK_SPAN(buf_span(&again), buf_span(&bytes));
 	CHECK_INT(got.lines_ms, s.sent.lines_ms);
+	CHECK(got.is_joining);
+	CHECK_INT(got.back.step, 91);
 	s.sent = got;
 	train(&s, 96, 101);
 	check_attempts(&s, 2, 90);
