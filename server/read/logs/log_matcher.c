@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "read/logs/log_sieve.h"
 
+#include <ctype.h>
+
 /*
  * A search of many lines at once cannot be stopped, so what it may cost is bounded beforehand, by the text and the steps:
  * in the worst case each byte starts a match, and each step of it reads all of the text. What needs more is looked at line
@@ -61,6 +63,20 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
+/* What is not in ASCII is matched by these parts of an expression alone: without them its bytes say the same as its characters. */
+static bool may_match_wide(struct span pattern)
+{
+	for (size_t i = 0; i < pattern.len; i++) {
+		char c = pattern.ptr[i], next = i + 1 < pattern.len ? pattern.ptr[i + 1] : 0;
+		if (c == '.' || (c == '[' && next == '^') || (c == ':' && next == '^'))
+			return true;
+		if (c == '\\' && isalnum((unsigned char)next) && !strchr("dswbnrtfAzZ", next))
+			return true;
+		i += c == '\\';
+	}
+	return false;
+}
+
 static enum status compile(
 	struct log_matcher *matcher, struct span text, bool is_regex, bool ignore_case, struct error *err)
 {
@@ -76,7 +92,7 @@ static enum status compile(
 	enum status status = is_ascii ? regex_new(&matcher->regex, text, flags, err) : OK;
 	if (!is_ascii || (status == ERR_SEMANTIC && is_regex)) /* "\x{65e5}" is no byte */
 		status = regex_new(&matcher->regex, text, flags | REGEX_UTF, err);
-	else if (status == OK && is_regex)
+	else if (status == OK && is_regex && may_match_wide(text))
 		status = regex_new(&matcher->of_characters, text, flags | REGEX_UTF | REGEX_VALID, err);
 	matcher->is_quick = text.len <= QUICK_PATTERN_BYTES && is_whole_text_safe(text);
 	if (status == ERR_SEMANTIC && err) {
@@ -136,7 +152,8 @@ static enum regex_result match(const struct log_matcher *matcher, struct regex_s
 		return at < 0 || from > text.len ? REGEX_NO_MATCH : REGEX_MATCH;
 	}
 	const struct regex *regex = regex_for(matcher, text);
-	while (regex == matcher->of_characters && from < text.len && is_continuation(text.ptr[from]))
+	while (matcher->of_characters && regex == matcher->of_characters && from < text.len &&
+		is_continuation(text.ptr[from]))
 		from++; /* behind an empty match */
 	enum regex_result result = regex_search(regex, scratch, text, from, groups);
 	if (result == REGEX_MATCH) {
