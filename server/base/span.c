@@ -297,15 +297,16 @@ size_t span_utf8_length(struct span s)
 	return length;
 }
 
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
 /* Most of a log is ASCII, which eight bytes at once tell: up to the eight where it ends, or to the last few. */
 static struct span skip_ascii(struct span s)
 {
-	const uint64_t high = UINT64_C(0x8080808080808080);
 	uint64_t eight;
 
 	for (; s.len >= sizeof eight; s = span_skip(s, sizeof eight)) {
 		memcpy(&eight, s.ptr, sizeof eight);
-		if (eight & high)
+		if (eight & HIGH_BITS)
 			break;
 	}
 	return s;
@@ -313,6 +314,13 @@ static struct span skip_ascii(struct span s)
 
 bool span_is_ascii(struct span s)
 {
+	uint64_t four[4];
+
+	for (; s.len >= sizeof four; s = span_skip(s, sizeof four)) {
+		memcpy(four, s.ptr, sizeof four);
+		if ((four[0] | four[1] | four[2] | four[3]) & HIGH_BITS)
+			return false;
+	}
 	s = skip_ascii(s);
 	for (; s.len && !(s.ptr[0] & 0x80); s = span_skip(s, 1))
 		;

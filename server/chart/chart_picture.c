@@ -250,7 +250,7 @@ static size_t lay_legend(const struct drawing *d, struct buf *out, size_t most)
 
 static double mean_of(const struct bucket *bucket)
 {
-	return mean_of_sum(bucket->sum, bucket->count, bucket->min, bucket->max);
+	return sum_mean(bucket->sum, bucket->count, bucket->min, bucket->max);
 }
 
 /* The least that a log axis has a place for is its lower end: what lies below goes down to it. */

@@ -40,6 +40,19 @@ static bool is_of_value(const struct definition *definition, struct span text, s
 	       (unit.ptr >= end && span_trim(span_of(end, (size_t)(unit.ptr - end))).len == 0);
 }
 
+/* "1.2 ktok/s", "3.5 it/s" in the value's own group. A time is read with its number. */
+static bool split_rate(struct span text, struct span *number, struct span *unit)
+{
+	ptrdiff_t blank = span_find_char(text, ' ');
+
+	if (blank < 1)
+		return false;
+	*number = span_of(text.ptr, (size_t)blank);
+	*unit = span_trim(span_skip(text, (size_t)blank));
+	return span_find_char(*unit, ' ') < 0 &&
+	       (thousands_of_rate(*unit) > 1 || unit_of(*unit).kind >= UNIT_TOKENS_RATE);
+}
+
 static bool may_be_shown(struct span unit)
 {
 	for (size_t i = 0; i < unit.len; i++)
@@ -62,10 +75,14 @@ static void take_said(struct span said, double *value, struct span *unit)
 bool definition_read_said(const struct definition *definition, const struct span *groups, struct span text,
 	double *value, struct span *unit)
 {
-	struct span said = definition->unit_group > 0 ? groups[definition->unit_group] : SPAN("");
+	struct span said = definition->unit_group > 0 ? groups[definition->unit_group] : SPAN(""), rate;
 
-	if (!number_parse_value(text, definition->unit_s, value))
-		return false;
+	if (!number_parse_value(text, definition->unit_s, value)) {
+		text = span_trim(text);
+		if (!split_rate(text, &text, &rate) || !number_parse_value(text, 0, value))
+			return false;
+		said = said.len ? said : rate;
+	}
 	if (said.len)
 		*value = number_in_unit(*value, said, definition->unit_s);
 	if (definition->shown.unit.len) {

@@ -230,11 +230,11 @@ static void read_rank(struct extractor *extractor, struct span text)
 
 	segment->rank = rank;
 	segment->bare_rank = RANK_NONE;
-	extractor->has_unlabelled |= !is_bare;
 	if (!is_bare)
 		return;
 	extractor->is_srun |= rank == extractor->bare_rank;
 	extractor->has_fallen |= rank < extractor->bare_rank;
+	extractor->is_surely_srun |= extractor->bare_rank != RANK_NONE && !extractor->attempts.has_step;
 	extractor->bare_rank = rank;
 	segment->rank = extractor->is_srun ? rank : RANK_NONE;
 	segment->bare_rank = rank;

@@ -43,13 +43,12 @@ static void pack_held(const struct extractor *extractor, struct buf *out)
 }
 
 /* What is only known where it was watched for: in older states the bits are 0. */
-enum { LABELS_ARE_RANKS = 1, LABELS_ARE_EVERYWHERE = 4, LABELS_ONLY_RISE = 8 };
+enum { LABELS_ARE_RANKS = 1, LABELS_ONLY_RISE = 8, LABELS_ARE_SURELY = 16 };
 
 static void pack_labels(const struct extractor *extractor, struct buf *out)
 {
-	pack_u64(out, (extractor->is_srun ? LABELS_ARE_RANKS : 0) |
-			      (extractor->has_unlabelled ? 0 : LABELS_ARE_EVERYWHERE) |
-			      (extractor->has_fallen ? 0 : LABELS_ONLY_RISE));
+	pack_u64(out, (extractor->is_srun ? LABELS_ARE_RANKS : 0) | (extractor->has_fallen ? 0 : LABELS_ONLY_RISE) |
+			      (extractor->is_surely_srun ? LABELS_ARE_SURELY : 0));
 }
 
 static void unpack_labels(struct extractor *extractor, struct unpacker *in)
@@ -57,8 +56,8 @@ static void unpack_labels(struct extractor *extractor, struct unpacker *in)
 	uint64_t labels = unpack_u64(in);
 
 	extractor->is_srun = labels & LABELS_ARE_RANKS;
-	extractor->has_unlabelled = !(labels & LABELS_ARE_EVERYWHERE);
 	extractor->has_fallen = !(labels & LABELS_ONLY_RISE);
+	extractor->is_surely_srun = labels & LABELS_ARE_SURELY;
 }
 
 void extractor_pack(struct extractor *extractor, struct buf *out)

@@ -26,14 +26,15 @@ static const struct definition *definition_of(const struct run *run, const struc
 }
 
 /*
- * srun's number in front of a line that says its step may be the trainer's counter yet. Where the metric was said at that very step behind
- * another number, these are ranks. An epoch may be one of many batches, which such a number could count: there each line so far must have one.
+ * Its only step is an epoch, which may be one of many batches: srun's number could count these, and begin anew with each epoch. There it is a
+ * rank only where srun's are known, or where it has been one.
  */
-static bool may_be_rank(const struct extractor *extractor, const struct found *found)
+static bool may_count_batches(const struct run *run, const struct found *found)
 {
-	bool is_epoch = found->has_epoch && found->step == found->epoch;
+	const struct slot *first = &run->extractor->slots.items[run->format->first_slot + found->definition];
+	bool is_epoch = found->has_step && found->has_epoch && found->step == found->epoch;
 
-	return found->rank == RANK_NONE && found->has_step && !(is_epoch && extractor->has_unlabelled);
+	return is_epoch && !run->extractor->is_surely_srun && !first->is_apart;
 }
 
 static void see_rank(struct extractor *extractor, const struct found *found, int32_t rank)
@@ -52,11 +53,39 @@ static int32_t rank_at(struct run *run, const struct found *found, const struct 
 	struct extractor *extractor = run->extractor;
 	uint32_t first = run->format->first_slot + found->definition;
 
-	if (!is_bare || extractor->has_fallen || !found->has_step ||
+	if (!is_bare || extractor->has_fallen || extractor->is_surely_srun || !found->has_step ||
 		!slots_is_new_rank(&extractor->slots, first, found->name, said))
 		return said->rank;
 	extractor->is_srun = false;
 	return RANK_NONE;
+}
+
+/* Who says it, as far as is known. */
+struct speaker {
+	int32_t rank;
+	bool is_guess; /* by srun's number, of a line that says its step: where the metric was said at that very step behind another, these are ranks */
+	bool counts; /* the number may count: it is kept, as it may yet show that it does not */
+	bool is_sure; /* see slots_find */
+};
+
+static struct speaker find_speaker(struct run *run, const struct found *found, struct said said)
+{
+	struct extractor *extractor = run->extractor;
+	int32_t bare_rank = extractor->segment.bare_rank;
+	struct speaker by = {.is_guess = bare_rank != RANK_NONE && found->rank == RANK_NONE && found->has_step};
+
+	said.rank = by.is_guess ? bare_rank : said.rank;
+	bool is_bare = bare_rank != RANK_NONE && said.rank == bare_rank;
+	if (is_bare && may_count_batches(run, found)) {
+		by.counts = extractor->attempts.has_hint ||
+			    !slots_falls(
+				    &extractor->slots, run->format->first_slot + found->definition, found->name, &said);
+		extractor->is_surely_srun |= !by.counts;
+	}
+	by.rank = by.counts ? RANK_NONE : rank_at(run, found, &said, is_bare);
+	by.is_guess &= by.rank != RANK_NONE;
+	by.is_sure = found->has_step && (!is_bare || extractor->is_surely_srun) && !extractor->attempts.has_hint;
+	return by;
 }
 
 /* A track for each slot. */
@@ -64,16 +93,16 @@ static bool find_slot(struct run *run, struct found *found, int64_t raw_step)
 {
 	struct extractor *extractor = run->extractor;
 	struct said said = {found->has_step ? found->step : raw_step, found->value, found->rank};
-	int32_t bare_rank = extractor->segment.bare_rank;
-	bool is_guess = bare_rank != RANK_NONE && may_be_rank(extractor, found);
+	struct speaker by = find_speaker(run, found, said);
 
-	if (is_guess)
-		said.rank = bare_rank;
-	said.rank = rank_at(run, found, &said, bare_rank != RANK_NONE && said.rank == bare_rank);
-	is_guess &= said.rank != RANK_NONE;
-	found->slot = slots_find(&extractor->slots, run->format->first_slot + found->definition, found->name, &said);
-	if (is_guess)
-		see_rank(extractor, found, bare_rank);
+	said.rank = by.rank;
+	found->slot = slots_find(
+		&extractor->slots, run->format->first_slot + found->definition, found->name, &said, by.is_sure);
+	if (by.is_guess)
+		see_rank(extractor, found, by.rank);
+	said.rank = extractor->segment.bare_rank;
+	if (by.counts && found->slot < SLOTS_MAX)
+		slot_note(&extractor->slots.items[found->slot], &said);
 	if (!extractor->has_several || found->slot >= SLOTS_MAX)
 		return attempts_add_tracks(&extractor->attempts, extractor->slots.count);
 	if (!attempts_add_tracks(&extractor->attempts, extractor->slots.count))

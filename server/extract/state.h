@@ -78,8 +78,8 @@ struct extractor {
 	struct record_state records; /* told of each line once, by whoever asks first */
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* it is no counter of the trainer's */
-	bool has_unlabelled; /* a line had none: srun puts one in front of each */
 	bool has_fallen; /* one was lower than the one before it: else they may count lines */
+	bool is_surely_srun; /* lines had one before any said a step, where no counter is yet; or one fell within an epoch */
 	struct prefix_memory prefixes;
 	struct buf recent; /* the last lines that nobody took: they may have said the step of a format to come */
 	size_t recent_from; /* what stands in front of it is forgotten */

@@ -54,7 +54,7 @@ static void merge(struct summary *into, const struct summary *from)
 	if (has_finite) {
 		into->min = !had_finite || from->min < into->min ? from->min : into->min;
 		into->max = !had_finite || from->max > into->max ? from->max : into->max;
-		into->sum += from->sum;
+		sum_merge(&into->sum, &from->sum);
 	}
 	if (!into->count || from->first_step < into->first_step)
 		into->first_step = from->first_step;

@@ -5,10 +5,9 @@
 
 enum { WHAT_MAX_BYTES = 100, WHY_MAX_BYTES = 1000, TAG_MAX_BYTES = 256 };
 
-enum status wandb_tell_loss(struct wandb_call *call, const struct tracked_run_row *row, struct span what,
-	struct span why, struct error *err)
+enum status wandb_put_loss(struct wandb_call *call, const struct tracked_run_row *row, struct span text,
+	struct span *job, struct error *err)
 {
-	AUTO_DONE(buf) text = BUF_INIT(2 * WHY_MAX_BYTES);
 	struct tracked_pairs tags = {0};
 	struct run_change change = {.team = call->team,
 		.run_id = row->run_id,
@@ -19,14 +18,25 @@ enum status wandb_tell_loss(struct wandb_call *call, const struct tracked_run_ro
 		.reason = SPAN(""),
 		.now_ms = call->now_ms};
 
+	if (!tracked_pairs_add(call->arena, &tags, SPAN(WANDB_NOT_KEPT_TAG), span_cut(text, TAG_MAX_BYTES)))
+		return error_no_memory(err);
+	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
+	*job = change.job;
+	return OK;
+}
+
+enum status wandb_tell_loss(struct wandb_call *call, const struct tracked_run_row *row, struct span what,
+	struct span why, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(2 * WHY_MAX_BYTES);
+	struct span job = SPAN("");
+
 	buf_append_span(&text, span_cut(what, WHAT_MAX_BYTES));
 	buf_append_text(&text, ": ");
 	buf_append_span(&text, span_cut(why, WHY_MAX_BYTES));
 	TRY(buf_status(&text, err));
-	if (!tracked_pairs_add(call->arena, &tags, SPAN(WANDB_NOT_KEPT_TAG), span_cut(buf_span(&text), TAG_MAX_BYTES)))
-		return error_no_memory(err);
-	TRY(pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err));
-	log_line(LOG_WARNING, "wandb_not_kept", "job=\"%.*s\" what=\"%.*s\"", SPAN_ARGS(change.job),
+	TRY(wandb_put_loss(call, row, buf_span(&text), &job, err));
+	log_line(LOG_WARNING, "wandb_not_kept", "job=\"%.*s\" what=\"%.*s\"", SPAN_ARGS(job),
 		SPAN_ARGS(buf_span(&text)));
 	return OK;
 }

@@ -156,7 +156,10 @@ enum status wandb_begin_alerts(struct wandb_call *call, int64_t job_id, bool is_
 	bool *has_any, struct error *err) MUST_CHECK;
 
 /* ---- artifacts.c ---- */
-/* Of a run: what it lacks here, and why. */
+/* The run's tag says what it lacks here. *job: its name. */
+enum status wandb_put_loss(struct wandb_call *call, const struct tracked_run_row *row, struct span text,
+	struct span *job, struct error *err) MUST_CHECK;
+/* The same with what and why, and in the server's log. */
 enum status wandb_tell_loss(struct wandb_call *call, const struct tracked_run_row *row, struct span what,
 	struct span why, struct error *err) MUST_CHECK;
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 enum {
+	LEFT_OUT_BYTES = 200,
 	ROUNDED_MS =
 		2000, /* how long a run was its summary says in whole seconds: an end that is said is the better word within so much */
 	INTERRUPTED_CODE = 255, /* what W&B makes of Ctrl-C */
@@ -324,15 +325,11 @@ static enum status put_times(const struct posting *p, struct batch *batch, struc
 	return content.ptr ? OK : error_no_memory(err);
 }
 
-static void log_left_out(const struct posting *p, const struct batch *batch)
+static void log_left_out(const struct posting *p)
 {
-	size_t beyond = 0;
-
-	for (size_t i = 0; i < batch->part_count; i++)
-		beyond += batch->parts[i].left_points;
-	if (beyond)
+	if (p->result.refused)
 		log_line(LOG_WARNING, "wandb_left_out", "job=\"%.*s\" values=%zu first=\"%s\"", SPAN_ARGS(p->job.name),
-			beyond, "of more metrics than --max-series");
+			p->result.refused, "of more metrics than --max-series");
 	if (p->post.left_out)
 		log_line(LOG_WARNING, "wandb_left_out", "job=\"%.*s\" values=%zu first=\"%s\"", SPAN_ARGS(p->job.name),
 			p->post.left_out, p->post.bad_line.status ? p->post.bad_line.text : "no numbers");
@@ -348,13 +345,27 @@ static enum status store(struct wandb_call *call, struct posting *p, struct span
 	if (!p->post.ended_ms && call->relayed.at_ms < call->now_ms)
 		p->post.ended_ms = call->relayed.at_ms;
 	TRY(find_past(p, batch, err));
-	log_left_out(p, batch);
 	if (!batch->file_count)
 		return OK;
 	TRY(check_processes(call, p, batch, err));
 	TRY(put_times(p, batch, err));
 	batch->files_job_id = p->row.job_id;
 	return pipeline_store(call->pipeline, &batch, &p->result, err);
+}
+
+/* The SDK looks at no reply: who trains sees it at the run. */
+static enum status tell_left_out(struct wandb_call *call, const struct posting *p, struct error *err)
+{
+	AUTO_DONE(buf) text = BUF_INIT(LEFT_OUT_BYTES);
+	struct span job;
+
+	log_left_out(p);
+	if (!p->result.refused)
+		return OK;
+	buf_printf(&text, "metrics: values of more than %zu in a stream are not stored (--max-series)",
+		call->options->max_series);
+	TRY(buf_status(&text, err));
+	return wandb_put_loss(call, &p->row, buf_span(&text), &job, err);
 }
 
 /* ---- what it says of the run ---- */
@@ -435,6 +446,7 @@ enum status wandb_take_stream(struct wandb_call *call, struct span body, struct 
 	*p = (struct posting){.result = {.accepted = 0}};
 	TRY(begin(call, p, body, err));
 	TRY(store(call, p, body, err));
+	TRY(tell_left_out(call, p, err));
 	bool goes_on = !p->is_sync || p->post.last_ms > p->row.end_ms;
 	if (p->result.accepted && goes_on && wandb_is_over(p->row.status) && !is_one_of_several(call))
 		TRY(put_status(call, p, "RUNNING", "Training", "", err));

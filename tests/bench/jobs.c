@@ -184,7 +184,7 @@ static struct summary summary_of(struct random *random, double value)
 		.last = value,
 		.min = value * 0.95,
 		.max = value * 4,
-		.sum = value * (double)count,
+		.sum = {value * (double)count, 0},
 		.last_step = (int64_t)count,
 		.last_ts_ms = START_MS};
 }

@@ -23,7 +23,7 @@ static void read_buckets(const uint8_t *data, size_t size, struct bucket *bucket
 			.last_x = x,
 			.min = is_finite ? fmin(a, b) : 0,
 			.max = is_finite ? fmax(a, b) : 0,
-			.sum = is_finite ? a / 2 + b / 2 : 0,
+			.sum = {is_finite ? a / 2 + b / 2 : 0, 0},
 			.count = is_finite,
 			.nan_count = !is_finite};
 		data += 2 * sizeof a + 2;

@@ -1,5 +1,6 @@
 """Several formats in one stream: two frameworks side by side, a stray line, and a trainer that is followed by another."""
 
+import json
 from urllib.parse import quote
 
 import pytest
@@ -105,3 +106,32 @@ def test_another_trainer_goes_on(server):
     server.wait_for_points("next", "train:loss", 5000)  # 1000 of the first are superseded
     (stream,) = server.get("/api/v1/jobs/next/streams").body["streams"]
     assert (stream["attempt"], stream["preset"]) == (2, "megatron-lm")
+
+
+def mllog(key, value, **metadata):
+    return ":::MLLOG " + json.dumps({"namespace": "", "time_ms": 1714047610249, "event_type": "POINT_IN_TIME", "key": key, "value": value,
+        "metadata": {"file": "train.py", "lineno": 92, **metadata}})
+
+
+def steps_of(server, job):
+    """By the name of each series, with its labels."""
+    return {row["metric"] + (f"{{{row['labels']}}}" if row.get("labels") else ""): (row["first_step"], row["last_step"], row["count"])
+        for row in server.get(f"/api/v1/jobs/{job}/metrics").body["series"] if not row["metric"].startswith("derived:")}
+
+
+def test_mllog_counts_by_one_axis_in_each_series(server):
+    """The step where the line says it; what is counted in samples or in epochs alone is a series of its own beside one by steps."""
+    lines = []
+    for step in range(1, 21):
+        lines.append(mllog("train_loss", 4 - step / 100, samples_count=64 * step, step_num=step))
+        lines.append(mllog("train_loss", 3 - step / 100, samples_count=64 * step))
+        lines.append(mllog("eval_accuracy", step / 100, epoch_num=step, samples_count=64 * step))
+        lines.append(mllog("tracked_stats", {"throughput": 400 + step}, step=step))
+    server.send("mixed", lines)
+    server.send("samples", [mllog("train_loss", 3 - step / 100, samples_count=64 * step) for step in range(1, 21)])
+    server.send("epochs", [mllog("eval_accuracy", step / 100, epoch_num=step) for step in range(1, 6)])
+    server.wait_for_extraction()
+    assert steps_of(server, "mixed") == {"train:loss": (1, 20, 20), 'train:loss{preset="mllog-samples"}': (64, 1280, 20),
+        "eval_accuracy": (64, 1280, 20), "train:throughput": (1, 20, 20)}
+    assert steps_of(server, "samples") == {"train:loss": (64, 1280, 20)}
+    assert steps_of(server, "epochs") == {"eval_accuracy": (1, 5, 5)}

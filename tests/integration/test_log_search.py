@@ -386,3 +386,20 @@ def test_an_empty_line_is_found_wherever_it_stands(make_server):
             want = {(stream, n) for stream, lines in texts.items() for n, line in enumerate(lines) if re.search(q.replace(r"\z", r"\Z"), line)}
             assert {(hit["stream"], hit["n"]) for hit in found(server, "j", q, regex="true", limit=50)} == want, q
         wait_until(lambda: server.sql("SELECT sum(line_count) FROM blocks") == [(sum(map(len, texts.values())),)], what="all lines to be sealed")
+
+
+OF_CHARACTERS = [r"na.ve", r"na..ve", r"na[^x]ve", r"^.{3}$", r"^\S{2}:", r"^[^ ]{5}$", r"\x{65e5}", "\u00e9{2}:", "(?i)\u041f\u041e\u0422\u0415\u0420\u042f="]
+WIDE = ["na\u00efve", "NA\u00cfVE x", "\u00e9\u00e9: 1", "\u65e5\u672c\u8a9e", "plain words", "", "\u043f\u043e\u0442\u0435\u0440\u044f=3", "na-ve", "\u00e9t\u00e9"]
+
+
+def test_an_expression_is_of_characters(make_server):
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
+    texts = {"s": WIDE * 50, "t": [line for line in WIDE for _ in range(7)]}
+    for stream, lines in texts.items():
+        server.send("j", lines, stream=stream)
+    for _ in range(2):
+        for q in OF_CHARACTERS:
+            want = expected(texts, q.replace(r"\x{65e5}", "\u65e5"), regex=True)
+            assert want and {(hit["stream"], hit["n"]) for hit in found(server, "j", q, regex="true", limit=1000)} == want or q == r"na..ve" and not want, q
+        wait_until(lambda: server.sql("SELECT sum(line_count) FROM blocks") == [(sum(map(len, texts.values())),)], what="all lines to be sealed")
+    assert {tuple(map(tuple, hit["matches"])) for hit in found(server, "j", r"a.v", regex="true", limit=1000) if "\u00ef" in hit["text"]} == {((1, 5),)}

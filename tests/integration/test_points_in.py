@@ -1,6 +1,7 @@
 """Points that are sent as such: every form of body, every mistake, and none lost or doubled by a crash."""
 
 import contextlib
+import fractions
 import http.client
 import json
 import math
@@ -164,13 +165,34 @@ def test_points_of_open_slices_are_counted(server):
         wait_until(are_counted, what="the columns of an open slice")
 
 
+def mean_of(values):
+    return float(sum(map(fractions.Fraction, values)) / len(values))
+
+
 def test_the_mean_of_values_whose_sum_is_beyond_all_doubles(server):
-    for metric, values in (("same", [1.7e308] * 3), ("two", [1.7e308, 1.2e308]), ("below", [-1.7e308, -1.5e308, -1.7e308])):
+    for metric, values in (("same", [1.7e308] * 3), ("two", [1.7e308, 1.2e308]), ("below", [-1.7e308, -1.5e308, -1.7e308]),
+            ("cancels", [1.5e308] * 3 + [-1.5e308] * 3), ("sign", [1.5e308] * 3 + [-1.7e308] * 4), ("beside", [1e308, 3, -1e308])):
         assert send(server, {"series": [{"metric": metric, "step": list(range(len(values))), "value": values}]}).status == 200
         server.wait_for_points("j", metric, len(values))
-        mean = sum(value / len(values) for value in values)
         for said in (columns(server, metric, buckets=1)["mean"][0], server.series("j", metric)["mean"]):
-            assert min(values) <= said <= max(values) and said == pytest.approx(mean, rel=0.1 if metric == "below" else 1e-15), (metric, said)
+            assert said == pytest.approx(mean_of(values), rel=1e-15), (metric, said)
+
+
+def test_the_mean_of_huge_values_that_cancel_is_right_wherever_they_lie(make_server):
+    """In RAM, in pyramids, in the series' row after a start, in the summary of the job."""
+    server = make_server("--seal-age", "100ms", "--seal-bytes", "64KiB")
+    values = [sign * 2.0**1023 for sign in (1, -1) for _ in range(1500)] * 2 + [6000.0] * 6000
+    body = {"series": [{"metric": "m", "step": list(range(len(values))), "ts_ms": [T0 + n for n in range(len(values))], "value": values}]}
+    assert send(server, body).status == 200
+    server.wait_for_points("j", "m", len(values))
+    sealed = "SELECT sum(sealed_points) FROM series"
+    for wait in (lambda: None, lambda: wait_until(lambda: server.sql(sealed) == [(len(values),)], what="all to be sealed"), server.restart,
+            lambda: (server.kill(), server.start())):
+        wait()
+        assert columns(server, "m", buckets=1)["mean"] == [pytest.approx(mean_of(values), rel=1e-9)]
+        assert server.series("j", "m")["mean"] == pytest.approx(mean_of(values), rel=1e-9)
+    found = lambda: server.get("/api/v1/aggregate?of=mean:metric.m.mean").body["groups"][0]["mean:metric.m.mean"]
+    assert wait_until(found, what="a mean") == pytest.approx(mean_of(values), rel=1e-9)
 
 
 def test_the_mean_of_jobs_whose_sum_is_beyond_all_doubles(make_server):

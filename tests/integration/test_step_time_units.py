@@ -133,6 +133,20 @@ def test_a_unit_that_the_text_says_is_that_of_the_series(server):
     assert (read(server, "j", "whole")[1][4], read(server, "j", "speed")[1][4]) == (1, 2000)
 
 
+def test_a_number_and_its_unit_may_be_one_group(server):
+    """As SageMaker's definitions have it: one group, whatever it holds."""
+    defined(server, "j", {"Name": "took", "Regex": r"took=(\S+ \S+)"}, {"Name": "speed", "Regex": r"speed=(\S+ \S+)"},
+        {"Name": "kept", "Regex": r"kept=(\S+ \S+)", "Unit": "ms"}, {"Name": "odd", "Regex": r"odd=(\S+ \S+)"})
+    server.send("j", ["step 1 took=0.35 s speed=900 tok/s kept=0.35 s odd=3 apples", "step 2 took=350 ms speed=1.25 ktok/s kept=-350 ms odd=4 pears"])
+    server.wait_for_extraction()
+    assert read(server, "j", "took") == ("s", [0.35, 0.35])
+    assert read(server, "j", "speed") == ("tok/s", [900, 1250])
+    assert read(server, "j", "kept") == ("ms", [350, -350])
+    assert not [row for row in server.get("/api/v1/jobs/j/metrics").body["series"] if row["metric"] == "odd"]
+    health, = [row for row in server.get("/api/v1/jobs/j/definitions").body["health"] if row["Name"] == "odd"]
+    assert (health["matched"], health["not_numeric"]) == (2, 2)
+
+
 def test_a_unit_that_another_definition_states_is_that_of_a_series_without_a_value(server):
     """Of one metric: the NaN that came first has no unit beside it."""
     defined(server, "j", {"Name": "t", "Regex": r"a=(?<value>\S+)(?: (?<unit>m?s))?"}, {"Name": "t", "Regex": "b=([0-9.]+)", "Unit": "ms"})

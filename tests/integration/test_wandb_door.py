@@ -487,6 +487,10 @@ def test_limits(tmp_path):
         server.wait_for_log("wandb_left_out .*--max-series")
         assert taken(post(server, "limits", {HISTORY: (1, [{"a": 1, "e": 2}])}))["refused"] == 1
         wait_until(lambda: server.figure("refused_points_total") == 2, what="the value of a fourth metric is counted")
+        assert len(re.findall("event=wandb_left_out .*--max-series", server.log_text())) == 2, "a later post is told of, too"
+        tags = {tag["Key"]: tag["Value"] for tag in server.get("/api/v1/jobs/p%2Flimits").body["Tags"]}
+        assert tags["smfleet.not_kept"] == "metrics: values of more than 3 in a stream are not stored (--max-series)"
+        assert server.get("/api/v1/jobs/p%2Flimits").body["TrainingJobStatus"] == "InProgress"
     finally:
         server.close()
 

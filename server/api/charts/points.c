@@ -178,7 +178,7 @@ static double max_of(const struct bucket *bucket)
 
 static double mean_of(const struct bucket *bucket)
 {
-	return bucket->count ? mean_of_sum(bucket->sum, bucket->count, bucket->min, bucket->max) : NAN;
+	return bucket->count ? sum_mean(bucket->sum, bucket->count, bucket->min, bucket->max) : NAN;
 }
 
 /* The line to open on a click: of the value farther from the mean; of the first point when none is finite. */

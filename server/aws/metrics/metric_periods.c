@@ -1,7 +1,5 @@
 #include "aws/metrics/metric_periods.h"
 
-#include "model/metrics/point.h"
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -66,30 +64,32 @@ static struct metric_period *period_at(struct metric_periods *periods, int64_t t
 	return ts_ms < periods->origin_ms || at >= periods->count ? NULL : &periods->items[at];
 }
 
-static void merge(struct metric_period *period, uint64_t count, double sum, double min, double max)
+static void merge(struct metric_period *period, uint64_t count, const struct sum *sum, double min, double max)
 {
 	period->min = period->count && period->min <= min ? period->min : min;
 	period->max = period->count && period->max >= max ? period->max : max;
-	period->sum += sum;
+	sum_merge(&period->sum, sum);
 	period->count += count;
 }
 
 void metric_periods_merge(
-	struct metric_periods *periods, int64_t ts_ms, uint64_t count, double sum, double min, double max)
+	struct metric_periods *periods, int64_t ts_ms, uint64_t count, struct sum sum, double min, double max)
 {
 	struct metric_period *period = period_at(periods, ts_ms);
 
 	if (period)
-		merge(period, count, sum, min, max);
+		merge(period, count, &sum, min, max);
 }
 
 enum status metric_periods_add(struct metric_periods *periods, int64_t ts_ms, double value, struct error *err)
 {
 	struct metric_period *period = period_at(periods, ts_ms);
+	struct sum sum = {0};
 
 	if (!period || !isfinite(value))
 		return OK;
-	merge(period, 1, value, value, value);
+	sum_add(&sum, value);
+	merge(period, 1, &sum, value, value);
 	return periods->keeps_values ? keep(periods, (size_t)(period - periods->items), value, err) : OK;
 }
 
@@ -134,9 +134,9 @@ double metric_periods_stat(const struct metric_periods *periods, size_t period, 
 	case STAT_SAMPLE_COUNT:
 		return (double)item->count;
 	case STAT_AVERAGE:
-		return mean_of_sum(item->sum, item->count, item->min, item->max);
+		return sum_mean(item->sum, item->count, item->min, item->max);
 	case STAT_SUM:
-		return item->sum;
+		return sum_value(item->sum);
 	case STAT_MINIMUM:
 		return item->min;
 	case STAT_MAXIMUM:

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/span.h"
+#include "model/metrics/point.h"
 
 enum metric_stat_kind { STAT_SAMPLE_COUNT, STAT_AVERAGE, STAT_SUM, STAT_MINIMUM, STAT_MAXIMUM, STAT_PERCENTILE };
 
@@ -22,7 +23,8 @@ enum status metric_stat_parse(struct span name, struct metric_stat *out, struct 
 
 struct metric_period {
 	uint64_t count; /* 0: there is none */
-	double sum, min, max;
+	struct sum sum;
+	double min, max;
 	size_t first_value; /* of the values, once they are sorted */
 };
 
@@ -50,7 +52,7 @@ enum status metric_periods_add(
 	struct metric_periods *periods, int64_t ts_ms, double value, struct error *err) MUST_CHECK;
 /* Values of one period together, at a time in it; not beside percentiles. */
 void metric_periods_merge(
-	struct metric_periods *periods, int64_t ts_ms, uint64_t count, double sum, double min, double max);
+	struct metric_periods *periods, int64_t ts_ms, uint64_t count, struct sum sum, double min, double max);
 /* After the last one, before percentiles are asked for. */
 void metric_periods_sort(struct metric_periods *periods);
 /* Of a period that has points. */

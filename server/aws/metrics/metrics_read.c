@@ -134,11 +134,11 @@ static enum status view_measured(struct reading *r, struct error *err)
 	return OK;
 }
 
-static void merge_into_periods(void *context, int64_t ts_ms, uint64_t count, double sum, double min, double max)
+static void merge_into_periods(void *context, int64_t ts_ms, uint64_t count, struct sum sum, double min, double max)
 {
 	const struct reading *r = context;
 
-	metric_periods_merge(r->periods, ts_ms, count, sum * r->scale, min * r->scale, max * r->scale);
+	metric_periods_merge(r->periods, ts_ms, count, sum_scaled(sum, r->scale), min * r->scale, max * r->scale);
 }
 
 static enum status add_to_periods(void *context, const struct point *point, struct error *err)

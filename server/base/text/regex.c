@@ -79,7 +79,8 @@ static uint32_t options_of(unsigned flags)
 	options |= flags & REGEX_IGNORE_CASE ? PCRE2_CASELESS : 0;
 	options |= flags & REGEX_MULTILINE ? PCRE2_MULTILINE | PCRE2_ALT_CIRCUMFLEX : 0;
 	options |= flags & REGEX_ANCHORED ? PCRE2_ANCHORED : 0;
-	options |= flags & REGEX_UTF ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : PCRE2_NEVER_UTF;
+	options |= flags & REGEX_UTF ? PCRE2_UTF : PCRE2_NEVER_UTF;
+	options |= flags & REGEX_UTF && !(flags & REGEX_VALID) ? PCRE2_MATCH_INVALID_UTF : 0;
 	return options;
 }
 
@@ -364,12 +365,13 @@ static int match(const struct regex *regex, struct regex_scratch *scratch, struc
 {
 	const struct form *form = scratch->watch.must_stop ? watched_form(regex) : &regex->plain;
 	PCRE2_SPTR text = (PCRE2_SPTR)subject.ptr;
+	uint32_t options = regex->flags & REGEX_VALID ? PCRE2_NO_UTF_CHECK : 0;
 
 	if (!form)
 		return PCRE2_ERROR_MATCHLIMIT;
 	if (has_jit(form))
 		return pcre2_jit_match(form->code, text, subject.len, from, 0, scratch->data, context);
-	return pcre2_match(form->code, text, subject.len, from, 0, scratch->data, context);
+	return pcre2_match(form->code, text, subject.len, from, options, scratch->data, context);
 }
 
 static enum regex_result result_of(const struct regex *regex, struct regex_scratch *scratch, struct span subject,

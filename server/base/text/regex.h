@@ -14,6 +14,7 @@ enum regex_flags {
 	REGEX_UTF = 2, /* the subject must be valid UTF-8; without it, bytes */
 	REGEX_MULTILINE = 4, /* ^ and $ also match at newlines inside the subject, ^ behind its last one, too */
 	REGEX_ANCHORED = 8, /* matches at the byte where the search begins, or not at all */
+	REGEX_VALID = 16, /* with REGEX_UTF: whoever searches has seen that the subject is valid: quicker */
 };
 
 enum { REGEX_MAX_GROUPS = 32 }; /* group 0 included; a pattern with more is refused */

@@ -176,7 +176,23 @@ static size_t unit_length(struct span text)
 	return len;
 }
 
-/* "1h02m", "8m 56s", "47.5ms": a number and a unit, again and again. In units of unit_s seconds. */
+/* "-350ms", "0.35 s", "1,200 ms", "3.5e-2s": one number in front of a unit. In units of unit_s seconds. */
+static bool parse_measure(struct span text, double unit_s, double *value)
+{
+	size_t end = text.len;
+
+	while (end && is_unit_letter(text.ptr[end - 1]))
+		end--;
+	if (end >= sizeof MICRO - 1 && number_micro_length(span_skip(text, end - (sizeof MICRO - 1))))
+		end -= sizeof MICRO - 1;
+	double seconds = unit_seconds(span_skip(text, end));
+	if (seconds == 0 || !number_parse(span_of(text.ptr, end), value))
+		return false;
+	*value = number_convert(*value, seconds, unit_s);
+	return true;
+}
+
+/* "1h02m", "8m 56s", "1 h 2 min": a number and a unit, again and again. In units of unit_s seconds. */
 static bool parse_units(struct span text, double unit_s, double *out)
 {
 	*out = 0;
@@ -185,12 +201,15 @@ static bool parse_units(struct span text, double unit_s, double *out)
 		double value;
 		while (digits < text.len && (is_digit(text.ptr[digits]) || text.ptr[digits] == '.'))
 			digits++;
-		size_t letters = unit_length(span_skip(text, digits));
-		double unit = unit_seconds(span_of(text.ptr + digits, letters));
+		struct span behind = span_skip(text, digits);
+		while (behind.len && behind.ptr[0] == ' ')
+			behind = span_skip(behind, 1);
+		size_t letters = unit_length(behind);
+		double unit = unit_seconds(span_of(behind.ptr, letters));
 		if (digits == 0 || unit == 0 || !span_parse_double(span_of(text.ptr, digits), &value))
 			return false;
 		*out += number_convert(value, unit, unit_s);
-		text = span_trim(span_skip(text, digits + letters));
+		text = span_trim(span_skip(behind, letters));
 	}
 	return true;
 }
@@ -222,13 +241,17 @@ static struct span unquoted(struct span text)
 
 static bool parse_duration(struct span text, double unit_s, double *value)
 {
+	bool has_sign = text.len > 1 && (text.ptr[0] == '-' || text.ptr[0] == '+');
+	struct span amount = span_skip(text, has_sign);
 	double seconds;
 
-	if (parse_units(text, unit_s, value))
+	if (parse_measure(text, unit_s, value))
 		return true;
-	if (!parse_clock(text, &seconds))
+	if (parse_clock(amount, &seconds))
+		*value = number_convert(seconds, 1, unit_s);
+	else if (!parse_units(amount, unit_s, value))
 		return false;
-	*value = number_convert(seconds, 1, unit_s);
+	*value = text.ptr[0] == '-' ? -*value : *value;
 	return true;
 }
 

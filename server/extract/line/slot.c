@@ -141,20 +141,71 @@ static const struct said *said_by_other(const struct slot *slot, const struct sa
 	return NULL;
 }
 
-bool slots_is_new_rank(const struct slots *slots, uint32_t first, struct span name, const struct said *said)
+/* Without a rank. NULL: it is not made yet. */
+static const struct slot *main_slot(const struct slots *slots, uint32_t first, struct span name, uint32_t hash)
 {
-	uint32_t hash = name.len ? (uint32_t)span_hash(name) : 0;
 	const struct slot *head = &slots->items[first];
 	uint32_t at = head->rank == RANK_NONE && is_named(head, name) ? first
 								      : index_find(slots, first, name, hash, RANK_NONE);
-	const struct slot *slot = at == SLOT_NONE ? NULL : &slots->items[at];
 
-	return slot && slot->is_apart && said->rank != slot->lead &&
-	       said->step > slot->said[(slot->said_count - 1) % SAID_MAX].step &&
+	return at == SLOT_NONE ? NULL : &slots->items[at];
+}
+
+static const struct said *last_said(const struct slot *slot)
+{
+	return slot->said_count ? &slot->said[(slot->said_count - 1) % SAID_MAX] : NULL;
+}
+
+bool slots_falls(const struct slots *slots, uint32_t first, struct span name, const struct said *said)
+{
+	const struct slot *slot = main_slot(slots, first, name, name.len ? (uint32_t)span_hash(name) : 0);
+	uint32_t kept = !slot ? 0 : slot->said_count < SAID_MAX ? slot->said_count : SAID_MAX;
+
+	for (uint32_t i = 0; i < kept; i++)
+		if (slot->said[i].step == said->step && slot->said[i].rank > said->rank)
+			return true;
+	return false;
+}
+
+void slot_note(struct slot *slot, const struct said *said)
+{
+	slot->said[slot->said_count++ % SAID_MAX] = *said;
+}
+
+bool slots_is_new_rank(const struct slots *slots, uint32_t first, struct span name, const struct said *said)
+{
+	uint32_t hash = name.len ? (uint32_t)span_hash(name) : 0;
+	const struct slot *slot = main_slot(slots, first, name, hash);
+
+	return slot && slot->is_apart && said->rank != slot->lead && said->step > last_said(slot)->step &&
 	       index_find(slots, first, name, hash, said->rank) == SLOT_NONE;
 }
 
-uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said)
+/* Others are further on, and what they said at this step is not known any more. */
+static bool is_behind(const struct slot *slot, const struct said *said)
+{
+	const struct said *last = last_said(slot);
+
+	return last && !slot->has_folded && last->rank != said->rank && said->rank != slot->lead &&
+	       said->step < last->step;
+}
+
+/* False: another rank has said the same. */
+static bool tell_apart(struct slot *slot, const struct said *said, bool is_sure)
+{
+	const struct said *other = said_by_other(slot, said);
+
+	if (other && is_same(other->value, said->value)) {
+		slot->has_folded = true;
+		return false;
+	}
+	slot->lead = other ? other->rank : slot->lead;
+	slot->is_apart = other || (is_sure && is_behind(slot, said));
+	slot_note(slot, said);
+	return true;
+}
+
+uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said, bool is_sure)
 {
 	uint32_t hash = name.len ? (uint32_t)span_hash(name) : 0;
 	uint32_t at = name.len ? in_chain(slots, first, name, hash, RANK_NONE) : first;
@@ -164,13 +215,8 @@ uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const
 	struct slot *slot = &slots->items[at];
 	if (slot->lead == RANK_NONE)
 		slot->lead = said->rank;
-	if (!slot->is_apart) {
-		const struct said *other = said_by_other(slot, said);
-		if (other && is_same(other->value, said->value))
-			return SLOT_FOLDED;
-		slot->is_apart = other != NULL;
-		slot->said[slot->said_count++ % SAID_MAX] = *said;
-	}
+	if (!slot->is_apart && !tell_apart(slot, said, is_sure))
+		return SLOT_FOLDED;
 	return slot->is_apart && said->rank != slot->lead ? in_chain(slots, first, name, hash, said->rank) : at;
 }
 
@@ -233,7 +279,7 @@ void slots_pack(const struct slots *slots, struct buf *out)
 		pack_u64(out, (uint64_t)slot->is_apart | (uint64_t)slot->is_shown << 1 |
 				      (uint64_t)slot->has_changed << 2 | (uint64_t)slot->is_settled << 3 |
 				      (uint64_t)slot->is_beside << 4 | (uint64_t)slot->is_given_up << 5 |
-				      (uint64_t)(slot->twin != SLOT_NONE) << 6);
+				      (uint64_t)(slot->twin != SLOT_NONE) << 6 | (uint64_t)slot->has_folded << 7);
 		if (slot->is_given_up)
 			pack_u64(out, slot->heir);
 		if (slot->twin != SLOT_NONE)
@@ -283,6 +329,7 @@ static void unpack_owner(struct unpacker *in, struct slot *slot, uint32_t flags,
 	slot->is_settled = flags >> 3 & 1;
 	slot->is_beside = flags >> 4 & 1;
 	slot->is_given_up = flags >> 5 & 1;
+	slot->has_folded = flags >> 7 & 1;
 	if (slot->is_given_up)
 		slot->heir = unpack_below(in, count);
 	if (flags >> 6 & 1)
@@ -308,7 +355,7 @@ static bool unpack_slot(struct unpacker *in, struct slots *slots, bool has_owner
 	slot->hash = slot->name ? (uint32_t)span_hash(span_from(slot->name)) : 0;
 	slot->rank = unpack_rank(in);
 	slot->lead = unpack_rank(in);
-	uint32_t flags = unpack_below(in, has_owners ? 128 : 8);
+	uint32_t flags = unpack_below(in, has_owners ? 256 : 8);
 	slot->is_apart = flags & 1;
 	slot->is_shown = flags >> 1 & 1;
 	slot->has_changed = flags >> 2 & 1;

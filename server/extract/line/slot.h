@@ -5,8 +5,10 @@
  *
  * Ranks. The tag of a line ("[rank3]:") or a group `rank` says who speaks. While all ranks say the same, they are one
  * series: at each step the first to print gives the point, and the others, that say the same, are folded into it (not
- * kept: the line is). Once one says something else at the same step they are apart for ever: the rank that gave the very
- * first point keeps the series as it is, every other rank has its own, with the label rank="N".
+ * kept: the line is). Once one says something else at the same step they are apart for ever: the rank that gave the point of
+ * that step keeps the series as it is (what came before was of all), every other rank has its own, with the label rank="N".
+ * So they are where a rank begins with a step that others have passed, and none has ever said the same as another: ranks whose
+ * output came in blocks.
  */
 #pragma once
 
@@ -35,8 +37,9 @@ struct slot {
 	uint32_t hash;
 	char *name; /* of a definition with a name group; NULL: none */
 	int32_t rank; /* its label; RANK_NONE */
-	int32_t lead; /* who gave the first point; RANK_NONE: nobody with a tag yet */
+	int32_t lead; /* whose the series is: who gave the first point; RANK_NONE: nobody with a tag yet */
 	bool is_apart; /* the ranks are */
+	bool has_folded; /* one has said the same as another */
 	uint32_t said_count;
 	struct said said[SAID_MAX]; /* the latest, in a ring */
 	/* Guessed metrics (guess.h): not shown before there is enough reason. */
@@ -71,11 +74,14 @@ void slots_done(struct slots *slots);
 bool slots_add_definitions(struct slots *slots, int32_t preset, size_t count);
 /* The rank never said what others did, each by its number, and now comes at a later step than they said it at first. */
 bool slots_is_new_rank(const struct slots *slots, uint32_t first, struct span name, const struct said *said);
+/* Of a number that may count the batches of an epoch: it is lower than one that the epoch has had, as no counter is. */
+bool slots_falls(const struct slots *slots, uint32_t first, struct span name, const struct said *said);
+void slot_note(struct slot *slot, const struct said *said);
 /*
  * The slot of a value that `rank` said at `step`; makes it when it is new. SLOT_FOLDED: another rank said the same.
- * SLOT_NONE: the stream has SLOTS_NAMED_MAX, or no memory.
+ * SLOT_NONE: the stream has SLOTS_NAMED_MAX, or no memory. is_sure: it is a rank, and its step one, and nothing has begun anew.
  */
-uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said);
+uint32_t slots_find(struct slots *slots, uint32_t first, struct span name, const struct said *said, bool is_sure);
 /* The series of the slot under another label. SLOT_NONE as above. */
 uint32_t slots_add_twin(struct slots *slots, uint32_t of);
 /* The slots of `count` definitions of a preset that stand together; SLOT_NONE: there are none. */

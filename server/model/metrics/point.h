@@ -26,6 +26,51 @@ static inline bool point_says_its_step(const struct point *point)
 	return point->in_epoch && (int64_t)point->in_epoch == point->step + 1;
 }
 
+/*
+ * Of finite values. Huge ones are added up apart, in a smaller scale: so no sum of 2^63 values overflows, and the small ones beside huge ones
+ * that cancel are not lost.
+ */
+struct sum {
+	double plain; /* what is below SUM_HUGE in amount */
+	double huge; /* the others, times SUM_SCALE */
+};
+
+#define SUM_HUGE 0x1p900
+#define SUM_SCALE 0x1p-100
+
+static inline void sum_add(struct sum *sum, double value)
+{
+	if (fabs(value) < SUM_HUGE)
+		sum->plain += value;
+	else
+		sum->huge += value * SUM_SCALE;
+}
+
+static inline void sum_merge(struct sum *into, const struct sum *from)
+{
+	into->plain += from->plain;
+	into->huge += from->huge;
+}
+
+static inline struct sum sum_scaled(struct sum sum, double factor)
+{
+	return (struct sum){sum.plain * factor, sum.huge * factor};
+}
+
+/* An infinity where it is beyond the largest double. */
+static inline double sum_value(struct sum sum)
+{
+	return sum.plain + sum.huge / SUM_SCALE;
+}
+
+/* Of `count` values from min to max, beyond which a rounded mean does not lie, nor that of a sum that an older program let overflow. */
+static inline double sum_mean(struct sum sum, uint64_t count, double min, double max)
+{
+	double n = (double)count, mean = sum.plain / n + sum.huge / n / SUM_SCALE;
+
+	return fmin(fmax(mean, min), max);
+}
+
 /* Sums over finite values; counts say how many were not. */
 struct summary {
 	uint64_t count;
@@ -34,7 +79,7 @@ struct summary {
 	double last; /* of any kind */
 	double min; /* of finite values; meaningless while count == nan_count + inf_count */
 	double max;
-	double sum;
+	struct sum sum;
 	int64_t first_step; /* of the first and the last point to come */
 	int64_t last_step;
 	int64_t last_ts_ms;
@@ -52,7 +97,7 @@ static inline void summary_add(struct summary *s, const struct point *p)
 		bool is_first = s->count == s->nan_count + s->inf_count;
 		s->min = is_first || p->value < s->min ? p->value : s->min;
 		s->max = is_first || p->value > s->max ? p->value : s->max;
-		s->sum += p->value;
+		sum_add(&s->sum, p->value);
 	}
 	s->count++;
 	s->last = p->value;
@@ -65,26 +110,9 @@ static inline bool summary_has_finite(const struct summary *s)
 	return s->count > s->nan_count + s->inf_count;
 }
 
-/*
- * Of `count` finite values, by their sum. One that is beyond the largest double says no more than that: the mean is then the middle of where
- * it can be, which of two values it is.
- */
-static inline double mean_of_sum(double sum, uint64_t count, double min, double max)
-{
-	if (isfinite(sum) || !count)
-		return sum / (double)count;
-	double least = DBL_MAX / (double)count; /* in amount: else the sum would not be beyond */
-	if (sum > 0 && count > 2 && min < least)
-		min = least;
-	if (sum < 0 && count > 2 && max > -least)
-		max = -least;
-	return min / 2 + max / 2;
-}
-
 static inline double summary_mean(const struct summary *s)
 {
-	return summary_has_finite(s) ? mean_of_sum(s->sum, s->count - s->nan_count - s->inf_count, s->min, s->max)
-				     : NAN;
+	return summary_has_finite(s) ? sum_mean(s->sum, s->count - s->nan_count - s->inf_count, s->min, s->max) : NAN;
 }
 
 /* starts[i]: the step at which attempt i + 1 opened. A point is superseded when a later attempt began at or before its step. */

@@ -287,7 +287,7 @@ static struct pyramid_bucket in_unit(const struct pyramid_bucket *from, int fact
 	out.last = time_unit_convert(out.last, factor);
 	out.min = time_unit_convert(out.min, factor);
 	out.max = time_unit_convert(out.max, factor);
-	out.sum = time_unit_convert(out.sum, factor);
+	out.sum = sum_convert(out.sum, factor);
 	return out;
 }
 
@@ -311,7 +311,7 @@ static void fold_bucket(void *context, uint32_t attempt, const struct pyramid_bu
 		merge_extremes(bucket, (struct spot){from->min_x, from->min, from->min_line},
 			(struct spot){from->max_x, from->max, from->max_line}, stream);
 	bucket->count += from->count;
-	bucket->sum += from->sum;
+	sum_merge(&bucket->sum, &from->sum);
 	bucket->nan_count += from->nan_count;
 	bucket->inf_count += from->inf_count;
 	bucket->neg_inf_count += from->neg_inf_count;
@@ -335,7 +335,7 @@ static void fold_sealed_point(void *context, const struct point *point)
 		open_bucket(bucket, spot, spot, stream, point->attempt);
 	if (isfinite(point->value)) {
 		merge_extremes(bucket, spot, spot, stream);
-		bucket->sum += spot.value;
+		sum_add(&bucket->sum, spot.value);
 		bucket->count++;
 	} else {
 		bucket->nan_count += isnan(point->value);
@@ -580,7 +580,7 @@ enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, s
 
 /* A mean needs no more; millions of points a picture are added to these. */
 struct cell {
-	double sum;
+	struct sum sum;
 	uint64_t count; /* finite values */
 	uint64_t bad_count; /* the others */
 };
@@ -600,7 +600,7 @@ static void add_bucket(void *context, uint32_t attempt, const struct pyramid_buc
 	(void)attempt;
 	if (!cell)
 		return;
-	cell->sum += from->sum;
+	sum_merge(&cell->sum, &from->sum);
 	cell->count += from->count;
 	cell->bad_count += from->nan_count + from->inf_count + from->neg_inf_count;
 	folding->total++;
@@ -614,7 +614,7 @@ static void add_sealed_point(void *context, const struct point *point)
 	if (!cell)
 		return;
 	if (isfinite(point->value)) {
-		cell->sum += point->value;
+		sum_add(&cell->sum, point->value);
 		cell->count++;
 	} else {
 		cell->bad_count++;
@@ -655,7 +655,8 @@ static enum status fold_rows(
 		out->row_streams[out->row_count++] = (uint32_t)i;
 		for (size_t column = 0; column < folding->size; column++) {
 			const struct cell *cell = &folding->cells[column];
-			row[column] = cell->count       ? time_unit_convert(cell->sum / (double)cell->count, factor)
+			row[column] = cell->count ? time_unit_convert(
+							    sum_mean(cell->sum, cell->count, -DBL_MAX, DBL_MAX), factor)
 				      : cell->bad_count ? INFINITY
 							: NAN;
 		}

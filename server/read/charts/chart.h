@@ -14,13 +14,19 @@ struct work_axis;
 struct bucket {
 	int64_t x; /* of its first point, and of the others */
 	int64_t last_x, min_x, max_x;
-	double first, last, min, max, sum;
+	double first, last, min, max;
+	struct sum sum;
 	uint64_t count; /* finite values */
 	uint64_t nan_count, inf_count, neg_inf_count;
 	uint64_t min_line, max_line, first_line;
 	uint32_t min_stream, max_stream, first_stream, last_stream; /* index into the view's streams */
 	uint32_t attempt;
 };
+
+static inline struct sum sum_convert(struct sum sum, int factor)
+{
+	return (struct sum){time_unit_convert(sum.plain, factor), time_unit_convert(sum.huge, factor)};
+}
 
 /* Its values in another unit. */
 static inline void bucket_convert(struct bucket *bucket, int factor)
@@ -29,7 +35,7 @@ static inline void bucket_convert(struct bucket *bucket, int factor)
 	bucket->last = time_unit_convert(bucket->last, factor);
 	bucket->min = time_unit_convert(bucket->min, factor);
 	bucket->max = time_unit_convert(bucket->max, factor);
-	bucket->sum = time_unit_convert(bucket->sum, factor);
+	bucket->sum = sum_convert(bucket->sum, factor);
 }
 
 struct chart {

@@ -16,7 +16,7 @@ struct pipeline;
 struct period_reading {
 	int64_t origin_ms, period_ms;
 	/* Finite values of one period, at a time in it; NULL: all come one by one. */
-	void (*take_sum)(void *context, int64_t ts_ms, uint64_t count, double sum, double min, double max);
+	void (*take_sum)(void *context, int64_t ts_ms, uint64_t count, struct sum sum, double min, double max);
 	enum status (*take_point)(void *context, const struct point *point, struct error *err);
 	void *context;
 };

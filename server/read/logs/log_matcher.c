@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "read/logs/log_sieve.h"
 
+#include <ctype.h>
+
 /*
  * A search of many lines at once cannot be stopped, so what it may cost is bounded beforehand, by the text and the steps:
  * in the worst case each byte starts a match, and each step of it reads all of the text. What needs more is looked at line
@@ -12,6 +14,8 @@ enum { PIECE_BYTES = 1024, PIECE_STEPS = 64, QUICK_PATTERN_BYTES = 512 };
 
 struct log_matcher {
 	struct regex *regex; /* NULL: the literal */
+	struct regex *
+		of_characters; /* where `regex` is of bytes, which cost less: the same of valid text that is not all ASCII */
 	struct log_sieve *sieve; /* of the expression; NULL: nothing is known of it */
 	bool is_quick; /* else only a line alone tells whether it matches */
 	char *literal;
@@ -54,19 +58,42 @@ static bool is_whole_text_safe(struct span pattern)
 	return true;
 }
 
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* What is not in ASCII is matched by these parts of an expression alone: without them its bytes say the same as its characters. */
+static bool may_match_wide(struct span pattern)
+{
+	for (size_t i = 0; i < pattern.len; i++) {
+		char c = pattern.ptr[i], next = i + 1 < pattern.len ? pattern.ptr[i + 1] : 0;
+		if (c == '.' || (c == '[' && next == '^') || (c == ':' && next == '^'))
+			return true;
+		if (c == '\\' && isalnum((unsigned char)next) && !strchr("dswbnrtfAzZ", next))
+			return true;
+		i += c == '\\';
+	}
+	return false;
+}
+
 static enum status compile(
 	struct log_matcher *matcher, struct span text, bool is_regex, bool ignore_case, struct error *err)
 {
 	AUTO_DONE(buf) quoted = BUF_INIT(1 << 20);
-	unsigned flags =
-		REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0) | (span_is_ascii(text) ? 0 : REGEX_UTF);
+	unsigned flags = REGEX_MULTILINE | (ignore_case ? REGEX_IGNORE_CASE : 0);
+	bool is_ascii = span_is_ascii(text);
 
 	if (!is_regex) {
 		regex_quote(text, &quoted);
 		TRY(buf_status(&quoted, err));
 		text = buf_span(&quoted);
 	}
-	enum status status = regex_new(&matcher->regex, text, flags, err);
+	enum status status = is_ascii ? regex_new(&matcher->regex, text, flags, err) : OK;
+	if (!is_ascii || (status == ERR_SEMANTIC && is_regex)) /* "\x{65e5}" is no byte */
+		status = regex_new(&matcher->regex, text, flags | REGEX_UTF, err);
+	else if (status == OK && is_regex && may_match_wide(text))
+		status = regex_new(&matcher->of_characters, text, flags | REGEX_UTF | REGEX_VALID, err);
 	matcher->is_quick = text.len <= QUICK_PATTERN_BYTES && is_whole_text_safe(text);
 	if (status == ERR_SEMANTIC && err) {
 		int64_t column = err->column;
@@ -99,9 +126,18 @@ void log_matcher_free(struct log_matcher *matcher)
 	if (!matcher)
 		return;
 	regex_free(matcher->regex);
+	regex_free(matcher->of_characters);
 	log_sieve_free(matcher->sieve);
 	mem_free(matcher->literal);
 	mem_free(matcher);
+}
+
+/* Of text that is no UTF-8 it is of bytes. */
+static const struct regex *regex_for(const struct log_matcher *matcher, struct span text)
+{
+	bool is_wide = matcher->of_characters && !span_is_ascii(text) && span_is_utf8(text);
+
+	return is_wide ? matcher->of_characters : matcher->regex;
 }
 
 static enum regex_result match(const struct log_matcher *matcher, struct regex_scratch *scratch, struct span text,
@@ -115,7 +151,11 @@ static enum regex_result match(const struct log_matcher *matcher, struct regex_s
 		*end = *start + matcher->literal_len;
 		return at < 0 || from > text.len ? REGEX_NO_MATCH : REGEX_MATCH;
 	}
-	enum regex_result result = regex_search(matcher->regex, scratch, text, from, groups);
+	const struct regex *regex = regex_for(matcher, text);
+	while (matcher->of_characters && regex == matcher->of_characters && from < text.len &&
+		is_continuation(text.ptr[from]))
+		from++; /* behind an empty match */
+	enum regex_result result = regex_search(regex, scratch, text, from, groups);
 	if (result == REGEX_MATCH) {
 		*start = (size_t)(groups[0].ptr - text.ptr);
 		*end = *start + groups[0].len;
@@ -135,8 +175,14 @@ static enum regex_result match_piece(
 	const struct log_matcher *matcher, struct regex_scratch *scratch, struct span piece, size_t *start, size_t *end)
 {
 	struct span groups[REGEX_MAX_GROUPS];
-	enum regex_result result = regex_search_within(matcher->regex, scratch, piece, 0, groups, PIECE_STEPS);
+	const struct regex *regex = matcher->regex;
 
+	if (matcher->of_characters && !span_is_ascii(piece)) {
+		if (!span_is_utf8(piece))
+			return REGEX_LIMIT; /* some of its lines may be */
+		regex = matcher->of_characters;
+	}
+	enum regex_result result = regex_search_within(regex, scratch, piece, 0, groups, PIECE_STEPS);
 	if (result == REGEX_MATCH) {
 		*start = (size_t)(groups[0].ptr - piece.ptr);
 		*end = *start + groups[0].len;

@@ -8,7 +8,7 @@
 
 struct log_matcher;
 
-/* Bytes; a regular expression with non-ASCII characters is matched as UTF-8. ^ and $ are the ends of lines.
+/* A literal is bytes, an expression of characters (of bytes in a line that is no UTF-8). ^ and $ are the ends of lines.
  * ERR_INVALID with field "q" and column. */
 enum status log_matcher_new(
 	struct log_matcher **out, struct span text, bool is_regex, bool ignore_case, struct error *err) MUST_CHECK;

@@ -4,7 +4,7 @@
 
 enum { HEALTH_MIN_BYTES = 5, FORMAT_MIN_BYTES = 4 };
 
-static struct summary unpack_summary(struct unpacker *in)
+static struct summary unpack_summary(struct unpacker *in, uint64_t format)
 {
 	struct summary s = {0};
 
@@ -14,7 +14,8 @@ static struct summary unpack_summary(struct unpacker *in)
 	s.last = unpack_double(in);
 	s.min = unpack_double(in);
 	s.max = unpack_double(in);
-	s.sum = unpack_double(in);
+	s.sum.plain = unpack_double(in);
+	s.sum.huge = format > STREAM_FORMAT_WITHOUT_HUGE_SUMS ? unpack_double(in) : 0;
 	s.first_step = unpack_i64(in);
 	s.last_step = unpack_i64(in);
 	s.last_ts_ms = unpack_i64(in);
@@ -52,7 +53,7 @@ struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t forma
 	view.role = unpack_role(in);
 	view.higher = (int)unpack_i64(in);
 	view.totals = unpack_totals(in, format);
-	view.summary = unpack_summary(in);
+	view.summary = unpack_summary(in, format);
 	view.min_step = unpack_i64(in);
 	view.max_step = unpack_i64(in);
 	view.min_ms = unpack_i64(in);

@@ -10,7 +10,8 @@
 
 /* Each name says what that format and earlier ones lack. */
 enum {
-	STREAM_FORMAT = 12,
+	STREAM_FORMAT = 13,
+	STREAM_FORMAT_WITHOUT_HUGE_SUMS = 12,
 	STREAM_FORMAT_WITHOUT_SCORES = 11, /* of a table that is being printed */
 	STREAM_FORMAT_WITHOUT_FORMATS = 10, /* one preset a stream, and its health alone */
 	STREAM_FORMAT_WITHOUT_NAMES = 9, /* of definitions, in silences */

@@ -19,7 +19,8 @@ static void pack_summary(struct buf *out, const struct summary *s)
 	pack_double(out, s->last);
 	pack_double(out, s->min);
 	pack_double(out, s->max);
-	pack_double(out, s->sum);
+	pack_double(out, s->sum.plain);
+	pack_double(out, s->sum.huge);
 	pack_i64(out, s->first_step);
 	pack_i64(out, s->last_step);
 	pack_i64(out, s->last_ts_ms);

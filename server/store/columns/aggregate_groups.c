@@ -14,7 +14,8 @@ enum { KEY_MAX_BYTES = 64 << 10, TYPES_MAX = 1000 };
 /* Of one figure in one group. */
 struct tally {
 	uint64_t count;
-	double sum, min, max;
+	struct sum sum;
+	double min, max;
 	double *values; /* of medians and percentiles */
 	size_t value_cap;
 };
@@ -147,7 +148,7 @@ static enum status add_value(
 		return OK;
 	if (keeps_values(fold))
 		TRY(keep_value(groups, tally, value, err));
-	tally->sum += value;
+	sum_add(&tally->sum, value);
 	tally->min = tally->count && tally->min < value ? tally->min : value;
 	tally->max = tally->count && tally->max > value ? tally->max : value;
 	tally->count++;
@@ -225,9 +226,9 @@ static double figure_of(struct tally *tally, enum fold fold)
 		return NAN;
 	switch (fold) {
 	case FOLD_SUM:
-		return tally->sum;
+		return sum_value(tally->sum);
 	case FOLD_MEAN:
-		return mean_of_sum(tally->sum, tally->count, tally->min, tally->max);
+		return sum_mean(tally->sum, tally->count, tally->min, tally->max);
 	case FOLD_MIN:
 		return tally->min;
 	case FOLD_MAX:

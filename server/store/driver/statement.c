@@ -41,7 +41,7 @@ bool column_is_null(const struct statement *s)
 	return column_kind(s) == COLUMN_NULL;
 }
 
-enum double_kind { KIND_FINITE, KIND_NAN, KIND_INFINITY, KIND_MINUS_INFINITY, KIND_MINUS_ZERO };
+enum double_kind { KIND_FINITE, KIND_NAN, KIND_INFINITY, KIND_MINUS_INFINITY, KIND_MINUS_ZERO, KIND_HUGE_SUM };
 
 void bind_double(struct statement *s, double value)
 {
@@ -67,6 +67,17 @@ void bind_all(struct statement *s, struct numbers numbers)
 		bind_i64(s, numbers.values[i]);
 }
 
+/* What is not huge says nothing beside what is, once they are one number. */
+static void bind_sum(struct statement *s, struct sum sum)
+{
+	if (sum.huge == 0) {
+		bind_double(s, sum.plain);
+		return;
+	}
+	bind_finite(s, sum.huge + sum.plain * SUM_SCALE);
+	bind_i64(s, KIND_HUGE_SUM);
+}
+
 void bind_summary(struct statement *s, const struct summary *summary)
 {
 	bind_u64(s, summary->count);
@@ -75,7 +86,7 @@ void bind_summary(struct statement *s, const struct summary *summary)
 	bind_double(s, summary->last);
 	bind_double(s, summary->min);
 	bind_double(s, summary->max);
-	bind_double(s, summary->sum);
+	bind_sum(s, summary->sum);
 	bind_i64(s, summary->first_step);
 	bind_i64(s, summary->last_step);
 	bind_i64(s, summary->last_ts_ms);
@@ -86,11 +97,9 @@ enum status statement_check(struct statement *s, struct error *err)
 	return s->is_out_of_memory ? error_no_memory(err) : OK;
 }
 
-double column_double(struct statement *s)
+static double double_of(double value, enum double_kind kind)
 {
-	double value = column_finite(s);
-
-	switch ((enum double_kind)column_i64(s)) {
+	switch (kind) {
 	case KIND_NAN:
 		return NAN;
 	case KIND_INFINITY:
@@ -100,9 +109,25 @@ double column_double(struct statement *s)
 	case KIND_MINUS_ZERO:
 		return -0.0;
 	case KIND_FINITE:
+	case KIND_HUGE_SUM:
 		break;
 	}
 	return value;
+}
+
+double column_double(struct statement *s)
+{
+	double value = column_finite(s);
+
+	return double_of(value, (enum double_kind)column_i64(s));
+}
+
+static struct sum column_sum(struct statement *s)
+{
+	double value = column_finite(s);
+	enum double_kind kind = (enum double_kind)column_i64(s);
+
+	return kind == KIND_HUGE_SUM ? (struct sum){.huge = value} : (struct sum){.plain = double_of(value, kind)};
 }
 
 void column_summary(struct statement *s, struct summary *out)
@@ -113,7 +138,7 @@ void column_summary(struct statement *s, struct summary *out)
 	out->last = column_double(s);
 	out->min = column_double(s);
 	out->max = column_double(s);
-	out->sum = column_double(s);
+	out->sum = column_sum(s);
 	out->first_step = column_i64(s);
 	out->last_step = column_i64(s);
 	out->last_ts_ms = column_i64(s);

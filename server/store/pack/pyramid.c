@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "store/pack/int_column.h"
 
-enum { FORMAT = 1, HEAD_MIN_BYTES = 6 };
+enum { FORMAT = 1, FORMAT_OF_HUGE = 2 /* of a row: has huge sums */, HEAD_MIN_BYTES = 6 };
 
 /* Of a constant field each of these is one instruction; a chart reads thousands of buckets of twenty fields. */
 #define INLINE static inline __attribute__((always_inline))
@@ -28,7 +28,6 @@ void pyramid_bucket_open(
 		.last = point->value,
 		.min = is_finite ? point->value : 0,
 		.max = is_finite ? point->value : 0,
-		.sum = is_finite ? point->value : 0,
 		.count = is_finite,
 		.nan_count = isnan(point->value),
 		.inf_count = isinf(point->value) && point->value > 0,
@@ -36,6 +35,8 @@ void pyramid_bucket_open(
 		.first_line = point->line,
 		.min_line = point->line,
 		.max_line = point->line};
+	if (is_finite)
+		sum_add(&bucket->sum, point->value);
 }
 
 static void merge_extremes(struct pyramid_bucket *into, const struct pyramid_bucket *from)
@@ -70,7 +71,7 @@ void pyramid_bucket_merge(struct pyramid_bucket *into, const struct pyramid_buck
 	into->max_step = from->max_step > into->max_step ? from->max_step : into->max_step;
 	into->first_ordinal = from->first_ordinal < into->first_ordinal ? from->first_ordinal : into->first_ordinal;
 	into->last_ordinal = from->last_ordinal > into->last_ordinal ? from->last_ordinal : into->last_ordinal;
-	into->sum += from->sum;
+	sum_merge(&into->sum, &from->sum);
 	into->count += from->count;
 	into->nan_count += from->nan_count;
 	into->inf_count += from->inf_count;
@@ -176,7 +177,7 @@ static double lines_per_x(const struct pyramid_bucket *buckets, size_t count)
 		       : 0;
 }
 
-enum value_field { FIRST, LAST, MIN, MAX, SUM, VALUE_COUNT };
+enum value_field { FIRST, LAST, MIN, MAX, SUM, HUGE_SUM, VALUE_COUNT };
 
 INLINE double *value_of(struct pyramid_bucket *b, enum value_field field)
 {
@@ -189,18 +190,35 @@ INLINE double *value_of(struct pyramid_bucket *b, enum value_field field)
 		return &b->min;
 	case MAX:
 		return &b->max;
+	case SUM:
+		return &b->sum.plain;
 	default:
-		return &b->sum;
+		return &b->sum.huge;
 	}
+}
+
+/* Rows without a huge value are as they always were. */
+static unsigned count_values(unsigned format)
+{
+	return format == FORMAT_OF_HUGE ? VALUE_COUNT : HUGE_SUM;
+}
+
+static unsigned format_of(const struct pyramid_bucket *buckets, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (buckets[i].sum.huge != 0)
+			return FORMAT_OF_HUGE;
+	return FORMAT;
 }
 
 void pyramid_row_pack(
 	struct buf *out, const struct pyramid_bucket *buckets, size_t count, unsigned level, struct pyramid_work *work)
 {
 	double slope = lines_per_x(buckets, count);
+	unsigned format = format_of(buckets, count);
 	struct pyramid_bucket b;
 
-	buf_append_char(out, FORMAT);
+	buf_append_char(out, (char)format);
 	pack_u64(out, count);
 	for (unsigned field = 0; field < FIELD_COUNT; field++) {
 		for (size_t i = 0; i < count; i++) {
@@ -210,7 +228,7 @@ void pyramid_row_pack(
 		}
 		column_pack(out, work->values.column, count, work->values.scratch);
 	}
-	for (unsigned field = 0; field < VALUE_COUNT; field++) {
+	for (unsigned field = 0; field < count_values(format); field++) {
 		for (size_t i = 0; i < count; i++) {
 			b = buckets[i];
 			work->doubles[i] = *value_of(&b, (enum value_field)field);
@@ -256,7 +274,8 @@ static void place_column(struct pyramid_bucket *buckets, const int64_t *column, 
 #undef PLACE
 }
 
-static void unpack_buckets(struct unpacker *in, struct pyramid_bucket *buckets, size_t count, unsigned level)
+static void unpack_buckets(
+	struct unpacker *in, unsigned format, struct pyramid_bucket *buckets, size_t count, unsigned level)
 {
 	int64_t column[PYRAMID_ROW_BUCKETS];
 	double values[PYRAMID_ROW_BUCKETS], slope = 0;
@@ -267,7 +286,9 @@ static void unpack_buckets(struct unpacker *in, struct pyramid_bucket *buckets, 
 			slope = lines_per_x(buckets, count);
 		place_column(buckets, column, count, (enum field)field, level, slope);
 	}
-	for (unsigned field = 0; field < VALUE_COUNT && !in->has_failed; field++) {
+	for (size_t i = 0; i < count; i++)
+		buckets[i].sum.huge = 0;
+	for (unsigned field = 0; field < count_values(format) && !in->has_failed; field++) {
 		values_unpack(in, values, count, column);
 		for (size_t i = 0; i < count && !in->has_failed; i++)
 			*value_of(&buckets[i], (enum value_field)field) = values[i];
@@ -277,7 +298,7 @@ static void unpack_buckets(struct unpacker *in, struct pyramid_bucket *buckets, 
 enum status pyramid_row_unpack(
 	struct span data, unsigned level, struct pyramid_bucket *buckets, size_t *count, struct error *err)
 {
-	if (!data.len || data.ptr[0] != FORMAT)
+	if (!data.len || (data.ptr[0] != FORMAT && data.ptr[0] != FORMAT_OF_HUGE))
 		return error_set(err, ERR_INVALID, "the row of buckets has format %d, which this program does not know",
 			data.len ? (unsigned char)data.ptr[0] : 0);
 	struct unpacker in = unpacker_on(span_skip(data, 1));
@@ -285,7 +306,7 @@ enum status pyramid_row_unpack(
 	if (stated > PYRAMID_ROW_BUCKETS || level > PYRAMID_LEVEL_MAX)
 		return error_set(err, ERR_INVALID, "the row of buckets is damaged: it states %llu buckets of level %u",
 			(unsigned long long)stated, level);
-	unpack_buckets(&in, buckets, (size_t)stated, level);
+	unpack_buckets(&in, (unsigned char)data.ptr[0], buckets, (size_t)stated, level);
 	TRY(unpacker_end(&in, "the row of buckets", err));
 	for (size_t i = 1; i < stated; i++)
 		if (buckets[i].number <= buckets[i - 1].number)

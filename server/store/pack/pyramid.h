@@ -26,7 +26,7 @@ struct pyramid_bucket {
 	uint64_t first_ordinal, last_ordinal; /* smallest and largest */
 	double first, last; /* of any kind */
 	double min, max; /* finite; nothing while count == 0 */
-	double sum; /* of finite values */
+	struct sum sum; /* of finite values */
 	uint64_t count; /* of finite values */
 	uint64_t nan_count, inf_count, neg_inf_count;
 	uint64_t first_line, min_line, max_line;

@@ -7,7 +7,7 @@ enum { OUT_BYTES = 1 << 20 };
 
 static struct bucket bucket_of(int64_t x, double min, double max)
 {
-	return (struct bucket){.x = x, .last_x = x, .min = min, .max = max, .sum = (min + max), .count = 2};
+	return (struct bucket){.x = x, .last_x = x, .min = min, .max = max, .sum = {min + max, 0}, .count = 2};
 }
 
 static struct picture picture_of(const struct picture_curve *curve)

@@ -87,11 +87,11 @@ TEST(sums_are_merged)
 	AUTO_DONE(metric_periods) periods;
 
 	CHECK_OK(metric_periods_init(&periods, 1000, 2000, 2, &err));
-	metric_periods_merge(&periods, 1500, 3, 6, 1, 3);
-	metric_periods_merge(&periods, 2999, 2, 10, 4, 6);
+	metric_periods_merge(&periods, 1500, 3, (struct sum){6, 0}, 1, 3);
+	metric_periods_merge(&periods, 2999, 2, (struct sum){10, 0}, 4, 6);
 	CHECK_OK(metric_periods_add(&periods, 1000, 0.5, &err));
-	metric_periods_merge(&periods, 999, 1, 1, 1, 1);
-	metric_periods_merge(&periods, 5000, 1, 1, 1, 1);
+	metric_periods_merge(&periods, 999, 1, (struct sum){1, 0}, 1, 1);
+	metric_periods_merge(&periods, 5000, 1, (struct sum){1, 0}, 1, 1);
 	CHECK_DOUBLE(stat_of(&periods, 0, "SampleCount"), 6);
 	CHECK_DOUBLE(stat_of(&periods, 0, "Sum"), 16.5);
 	CHECK_DOUBLE(stat_of(&periods, 0, "Minimum"), 0.5);

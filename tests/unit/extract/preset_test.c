@@ -364,10 +364,11 @@ TEST(ranks_that_say_the_same_are_one_series)
 	CHECK_INT(feed(&s, "[rank0]: iter 2: loss 4.0, time 100.0ms"), 2);
 	CHECK_INT(feed(&s, "[rank1]: iter 2: loss 4.25, time 100.0ms"), 1); /* its own loss, the same time */
 	CHECK(newest_of(&s, SPAN("train:loss")));
-	CHECK_DOUBLE(newest_of(&s, SPAN("train:loss"))->value, 4.25);
-	CHECK_INT(feed(&s, "[rank0]: iter 3: loss 3.0, time 100.0ms"), 2);
-	CHECK_DOUBLE(newest_of(&s, SPAN("train:loss{rank=\"0\"}"))->value, 3.0);
-	CHECK_INT(newest_of(&s, SPAN("train:loss{rank=\"0\"}"))->step, 3);
+	CHECK_DOUBLE(newest_of(&s, SPAN("train:loss"))->value, 4.0);
+	CHECK_DOUBLE(newest_of(&s, SPAN("train:loss{rank=\"1\"}"))->value, 4.25);
+	CHECK_INT(feed(&s, "[rank1]: iter 3: loss 3.0, time 100.0ms"), 2);
+	CHECK_DOUBLE(newest_of(&s, SPAN("train:loss{rank=\"1\"}"))->value, 3.0);
+	CHECK_INT(newest_of(&s, SPAN("train:loss{rank=\"1\"}"))->step, 3);
 	CHECK_INT(extractor_attempt(s.extractor), 1);
 }
 

@@ -125,3 +125,52 @@ TEST(what_cannot_match_is_not_tried)
 		CHECK_INT(found, end);
 	}
 }
+
+/* As text: one line each. The first one that matches, or -1. */
+static int first_line(const char *pattern, bool ignore_case, const char *text)
+{
+	struct finding on;
+	uint64_t limited = 0;
+	struct span all = span_from(text);
+
+	finding_open(&on, pattern, true, ignore_case);
+	size_t at = log_matcher_next(on.matcher, on.scratch, all, 0, &limited);
+	int line = at < all.len ? 0 : -1;
+	for (size_t i = 0; i < at && at < all.len; i++)
+		line += text[i] == '\n';
+	CHECK_INT(limited, 0);
+	finding_close(&on);
+	return line;
+}
+
+TEST(an_expression_counts_characters_and_not_their_bytes)
+{
+	CHECK_INT(first_line("^.{3}$", false, "four\n\xc3\xa9t\xc3\xa9\n"), 1);
+	CHECK_INT(first_line("^.{3}$", false, "\xe6\x97\xa5\n\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\n"), 1);
+	CHECK_INT(first_line("na.ve", false, "na\xc3\xafve\n"), 0);
+	CHECK_INT(first_line("na..ve", false, "na\xc3\xafve\n"), -1);
+	CHECK_INT(first_line("na[^x]ve", false, "na\xc3\xafve\n"), 0);
+	CHECK_INT(first_line("^\\W\\S\\D$", false, "\xc3\xa9\xc3\xa9\xc3\xa9\n"), 0);
+	CHECK_INT(first_line("^[^ ]{5,6}$", false, "\xc3\xa9\xc3\xa9\xc3\xa9\n\xc3\xa9tait\n"), 1);
+	CHECK_INT(first_line("caf\\xe9", true, "CAF\xc3\x89\n"), 0);
+	CHECK_INT(first_line("\\x{65e5}", false, "nothing\n\xe6\x97\xa5\n"), 1);
+}
+
+TEST(of_a_line_that_is_no_utf_8_an_expression_counts_bytes)
+{
+	CHECK_INT(first_line("na.ve", false, "na\xefve\n"), 0);
+	CHECK_INT(first_line("na.ve", false, "plain\nna\xff\xffve\nna\xc3\xafve\n"), 2);
+	CHECK_INT(first_line("na..ve", false, "na\xc3\xafve\nna\xff\xffve\n"), 1);
+}
+
+TEST(behind_an_empty_match_the_next_character_is_looked_at)
+{
+	struct finding on;
+	struct span text = SPAN("\xc3\xa9x");
+	size_t start, end;
+
+	finding_open(&on, "[^y]*?", true, false);
+	CHECK(log_matcher_range(on.matcher, on.scratch, text, 1, &start, &end));
+	CHECK_INT(start, 2);
+	finding_close(&on);
+}

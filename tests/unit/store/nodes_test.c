@@ -20,7 +20,7 @@ static void put_stream(struct harness *h, int64_t job_id, const char *name, cons
 		.metric = SPAN("gpu_utilization_percent"),
 		.labels = SPAN(""),
 		.unit = SPAN(""),
-		.sealed = {.count = 4, .sum = (double)last_ms * 4}};
+		.sealed = {.count = 4, .sum = {(double)last_ms * 4, 0}}};
 
 	CHECK_OK(store_put_stream(h->tx, &stream, &err));
 	series.stream_id = stream.stream_id;

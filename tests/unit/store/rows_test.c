@@ -69,7 +69,8 @@ static void check_same(const struct thing *got, const struct thing *want)
 	CHECK(is_same_double(got->summary.last, want->summary.last));
 	CHECK(is_same_double(got->summary.min, want->summary.min));
 	CHECK(is_same_double(got->summary.max, want->summary.max));
-	CHECK(is_same_double(got->summary.sum, want->summary.sum));
+	CHECK(is_same_double(got->summary.sum.plain, want->summary.sum.plain));
+	CHECK(is_same_double(got->summary.sum.huge, want->summary.sum.huge));
 	CHECK_INT(got->summary.first_step, want->summary.first_step);
 	CHECK_INT(got->summary.last_step, want->summary.last_step);
 	CHECK_INT(got->summary.last_ts_ms, want->summary.last_ts_ms);
@@ -93,7 +94,7 @@ static const struct thing things[] = {
 			.last = -INFINITY,
 			.min = -0.0,
 			.max = INFINITY,
-			.sum = NAN,
+			.sum = {NAN, 0},
 			.first_step = INT64_MIN,
 			.last_step = INT64_MAX,
 			.last_ts_ms = 7}},

@@ -89,7 +89,7 @@ static void check_hard(const struct series_row *row, size_t i)
 	CHECK_DOUBLE(row->sealed.last, hard[i]);
 	CHECK_DOUBLE(row->sealed.min, hard[(i + 1) % HARD_COUNT]);
 	CHECK_DOUBLE(row->sealed.max, hard[(i + 2) % HARD_COUNT]);
-	CHECK_DOUBLE(row->sealed.sum, hard[(i + 3) % HARD_COUNT]);
+	CHECK_DOUBLE(row->sealed.sum.plain, hard[(i + 3) % HARD_COUNT]);
 	CHECK_INT(row->sealed.count, 1);
 	CHECK_INT(row->sealed.inf_count, 3);
 	CHECK_INT(row->sealed.first_step, INT64_MIN);
@@ -121,7 +121,7 @@ TEST(a_series_keeps_doubles_of_every_kind)
 			.role = ROLE_MFU,
 			.sealed_points = UINT64_MAX,
 			.sealed = {1, 2, 3, hard[i], hard[(i + 1) % HARD_COUNT], hard[(i + 2) % HARD_COUNT],
-				hard[(i + 3) % HARD_COUNT], INT64_MIN, INT64_MAX, -7}};
+				{hard[(i + 3) % HARD_COUNT], 0}, INT64_MIN, INT64_MAX, -7}};
 		CHECK_OK(store_put_series(h.tx, &row, &err));
 		CHECK_INT(row.series_id, i + 1);
 		if (i % 2) /* by an update, too */
@@ -173,7 +173,7 @@ static struct summary_row summary_row(const char *metric, enum role role, uint64
 {
 	struct summary_row row = {.metric = span_from(metric), .unit = SPAN("u"), .role = role};
 
-	row.summary = (struct summary){.count = points, .min = 1, .max = 2, .sum = 3, .last = 4};
+	row.summary = (struct summary){.count = points, .min = 1, .max = 2, .sum = {3, 0}, .last = 4};
 	return row;
 }
 
@@ -235,13 +235,13 @@ TEST(summaries_keep_doubles_of_every_kind)
 	int64_t job = harness_job(&h, "j");
 	for (size_t i = 0; i < HARD_COUNT; i++) {
 		struct summary_row row = summary_row("m", ROLE_LOSS, 3);
-		row.summary.last = row.summary.min = row.summary.max = row.summary.sum = hard[i];
+		row.summary.last = row.summary.min = row.summary.max = row.summary.sum.plain = hard[i];
 		CHECK_OK(store_put_summaries(h.tx, job, &counts, &row, 1, &err));
 		CHECK_OK(store_read_summaries(store_tx_reader(h.tx), h.arena, job, &counts, &got, &count, &err));
 		CHECK_DOUBLE(got[0].summary.last, hard[i]);
 		CHECK_DOUBLE(got[0].summary.min, hard[i]);
 		CHECK_DOUBLE(got[0].summary.max, hard[i]);
-		CHECK_DOUBLE(got[0].summary.sum, hard[i]);
+		CHECK_DOUBLE(got[0].summary.sum.plain, hard[i]);
 	}
 	harness_commit(&h);
 	harness_done(&h);

@@ -606,7 +606,7 @@ static int ask_figures(size_t others)
 			.metric = span_from(name),
 			.labels = SPAN(""),
 			.unit = SPAN(""),
-			.sealed = {.count = 2, .sum = 6}};
+			.sealed = {.count = 2, .sum = {6, 0}}};
 		CHECK_OK(store_put_series(h.tx, &series, &err));
 	}
 	harness_commit(&h);
