@@ -23,5 +23,7 @@ struct span machine_name_join(struct span a, struct span b);
 bool machine_name_is_address(struct span host);
 /* Names that say nothing of what the machine calls itself: an instance's id, an address. */
 bool machine_name_is_number(struct span host);
+/* "gpu07.cluster.local": with its domain, and a digit in its own name. "torch.c10d", "llama-3.1-8b" and addresses are none. */
+bool machine_name_is_full(struct span host);
 /* As machines of a cluster are called: "INFO", "RuntimeError", "worker-0" are none. *has_number: of its own, no pod's. */
 bool machine_name_is_like(struct span host, bool *has_number);
