@@ -33,6 +33,17 @@ bool machine_name_is_same(struct span a, struct span b)
 	       (full.len == brief.len || (full.ptr[brief.len] == '.' && span_find_char(brief, '.') < 0));
 }
 
+bool machine_name_is_in(struct span text, struct span host)
+{
+	for (size_t at = 0; host.len && at + host.len <= text.len; at++) {
+		bool begins = !at || !is_name_char(text.ptr[at - 1]);
+		if (begins && !is_name_char(char_at(text, at + host.len)) &&
+			span_equal_fold(span_of(text.ptr + at, host.len), host))
+			return true;
+	}
+	return false;
+}
+
 struct span machine_name_join(struct span a, struct span b)
 {
 	if (!a.len || !b.len)

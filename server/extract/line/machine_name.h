@@ -17,6 +17,8 @@ enum { MACHINE_NAME_MAX_BYTES = 253 };
 size_t machine_name_length(struct span text);
 /* One machine by its short and its full name. */
 bool machine_name_is_same(struct span a, struct span b);
+/* It stands in the text, and not as a part of another name. */
+bool machine_name_is_in(struct span text, struct span host);
 /* The same machine, by the name that came first; "" is none, and two that differ are nobody. */
 struct span machine_name_join(struct span a, struct span b);
 /* "10.0.0.1" */

@@ -9,6 +9,7 @@
 #include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
+#include "pipeline/consume/fault_names.h"
 #include "pipeline/consume/signs.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
@@ -492,6 +493,10 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 	bool is_sure = naming == NAMING_SURE || (naming == NAMING_KERNEL && !machine_name_is_number(sender));
 	TRY(host_list_expand(w->arena, is_sure ? said : SPAN(""), &names, &count, err));
 	hit->is_of_nobody = !known.len && !count && (is_sure || naming == NAMING_ELSEWHERE);
+	if (!known.len && count == 1) {
+		TRY(fault_names_join(w->tx, w->arena, hit, &names[0], err));
+		said = names[0];
+	}
 	hit->host = known;
 	return known.len ? OK : know_list(w, names, count, count ? said : SPAN(""), &hit->host, err);
 }

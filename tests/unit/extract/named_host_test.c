@@ -512,6 +512,15 @@ TEST(one_machine_by_its_short_and_its_full_name)
 		machine_name_is_same(SPAN("10.0.0.1"), SPAN("10.0.0.1")));
 }
 
+TEST(a_name_in_a_text_is_no_part_of_another)
+{
+	CHECK(machine_name_is_in(SPAN("Nov 30 01:10:00 gpu07 kernel: x"), SPAN("GPU07")));
+	CHECK(machine_name_is_in(SPAN("gpu07"), SPAN("gpu07")) && machine_name_is_in(SPAN("[gpu07]"), SPAN("gpu07")));
+	CHECK(!machine_name_is_in(SPAN("Nov 30 01:10:00 gpu07.hpc kernel: x"), SPAN("gpu07")));
+	CHECK(!machine_name_is_in(SPAN("a-gpu07 gpu070 gpu0"), SPAN("gpu07")) &&
+		!machine_name_is_in(SPAN("x"), SPAN("")));
+}
+
 TEST(a_full_name_is_a_machines_with_its_domain)
 {
 	static const char *const full[] = {"gpu07.cluster.example.com", "gpu07.hpc", "gpu0.hpc", "gpu07.cluster.local",
