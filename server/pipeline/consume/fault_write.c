@@ -1,6 +1,7 @@
 /* What a stretch of a signature is part of, decided once in the transaction that first knows it. */
 #include "base/text/host_list.h"
 #include "extract/line/kernel_event.h"
+#include "extract/line/local_tag.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
 #include "extract/line/prefix.h"
@@ -457,13 +458,15 @@ static enum status is_sent_for_all(const struct writing *w, bool *is_so, struct 
 	return OK;
 }
 
-/* A rank beyond those of one machine, in a log that one sends for all: it is on another one. */
+/* In a log that one sends for all a rank beyond those of one machine is on another one, and a local rank on any. */
 static enum status look_at_rank(const struct writing *w, struct signature_hit_row *hit, struct error *err)
 {
-	bool is_bare;
+	bool is_bare, is_far;
 
-	if (w->stretch->signature->about != SIGNATURE_NODE || !line_may_have_rank(hit->text) ||
-		line_peel_rank(hit->text, &is_bare) < RANKS_OF_A_MACHINE)
+	if (w->stretch->signature->about != SIGNATURE_NODE)
+		return OK;
+	is_far = line_may_have_rank(hit->text) && line_peel_rank(hit->text, &is_bare) >= RANKS_OF_A_MACHINE;
+	if (!is_far && !local_tag_is_before(hit->text))
 		return OK;
 	return is_sent_for_all(w, &hit->is_of_nobody, err);
 }
