@@ -15,6 +15,7 @@
 #include "pipeline/consume/log_scores.h"
 #include "pipeline/consume/log_status.h"
 #include "pipeline/consume/signs.h"
+#include "pipeline/consume/told_before.h"
 #include "pipeline/consume/life_signs.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
@@ -386,6 +387,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	if (newest_ms != NO_TIME)
 		clock_skew_see(&stream->skew, newest_ms, slice->arrival_ms);
 	TRY(signs_hand_over(pipeline, stream, err));
+	TRY(told_before_look(pipeline, stream, err));
 	return log_scores_hand_over(pipeline, stream, err);
 }
 

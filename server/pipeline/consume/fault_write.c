@@ -297,6 +297,26 @@ static enum status fold_symptoms(const struct writing *w, const struct job_row *
 
 /* ---- a machine ---- */
 
+static enum status tell_job(const struct writing *w, const struct job_row *job, struct error *err)
+{
+	uint32_t id;
+
+	TRY(find_near(w, job->job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT, &id, err));
+	if (id)
+		return OK;
+	TRY(open_incident(w, job, true, &id, err));
+	return fold_symptoms(w, job, id, err);
+}
+
+enum status fault_tell_job(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	const struct job_row *told_by, const struct stretch *stretch, const struct job_row *job,
+	struct stretch_told *out, struct error *err)
+{
+	const struct writing w = {pipeline, tx, arena, told_by, stretch, out};
+
+	return tell_job(&w, job, err);
+}
+
 /* The other jobs of the team that ran on it hear of it as well, of a job of no team those of all; also those that the fault has silenced: not
  * what fell silent long before. */
 static enum status tell_others(const struct writing *w, struct error *err)
@@ -309,15 +329,10 @@ static enum status tell_others(const struct writing *w, struct error *err)
 		w->stretch->hit.first_ms, JOBS_ON_HOST_MAX + 1, &jobs, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		struct job_row other;
-		uint32_t id;
 		if (jobs[i] == w->job->job_id)
 			continue;
-		TRY(find_near(w, jobs[i], UINT32_C(1) << INCIDENT_NODE_SUSPECT, &id, err));
-		if (id)
-			continue;
 		TRY(store_read_job_by_id(store_tx_reader(w->tx), w->arena, jobs[i], &other, err));
-		TRY(open_incident(w, &other, true, &id, err));
-		TRY(fold_symptoms(w, &other, id, err));
+		TRY(tell_job(w, &other, err));
 	}
 	return OK;
 }
