@@ -114,6 +114,24 @@ def test_an_old_fault_that_dmesg_shows_again_is_no_new_one(server):
     assert server.get("/api/v1/incidents?q=name%3Dburnin&kind=node_suspect&all=true").body["incidents"] == []
 
 
+def test_what_a_job_shows_of_before_its_first_line_is_none_of_it(server):
+    """Another log had told of it when it happened: hours before the job, whose log shows old lines of the kernel's."""
+    now = int(time.time() * 1000)
+    then = (now - 300 * MINUTE) // 1000 * 1000
+    stamp = lambda at_ms: time.strftime("[%a %b %d %H:%M:%S %Y]", time.gmtime(at_ms / 1000))
+    for n in (1, 2, 3):
+        send(server, "was", f"system/do-{n}", (then, f"kernel: {XID}"), host=f"do-{n}")
+    wait_until(lambda: len(drained(server)) == 3, what="the faults")
+    post(server, "shows-1", "algo-1", "do-1", f"{iso(now - 2000)} burn-in begins", f"{stamp(then)} {XID}", f"{iso(now - 1000)} burn-in passed")
+    post(server, "shows-2", "algo-1", "do-2", f"{iso(now - 2000)} burn-in begins", f"{stamp(then - MINUTE)} usb 1-1: new", f"{iso(now - 1000)} burn-in passed")
+    post(server, "shows-3", "algo-1", "do-3", f"{stamp(then)} {XID}", f"{iso(now - 1000)} burn-in passed")
+    # one behind all these that is of its job
+    post(server, "was-there", "algo-1", "do-1", f"{iso(then - MINUTE)} step 1 loss: 2.0", f"{iso(then + MINUTE)} step 2 loss: 2.0")
+    incidents = lambda: [(row["job"], row["is_historic"]) for row in server.get("/api/v1/incidents?kind=node_suspect&all=true").body["incidents"] if row["job"] != "was"]
+    wait_until(lambda: ("was-there", True) in incidents(), what="the one of its job")
+    assert incidents() == [("was-there", True)]
+
+
 def test_one_event_that_is_told_under_the_short_and_the_full_name_counts_once(server):
     now = int(time.time() * 1000) - 5 * MINUTE
     full = "sf-1.cluster.example.com"

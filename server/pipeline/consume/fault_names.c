@@ -16,8 +16,7 @@ static bool is_near(int64_t a_ms, int64_t b_ms)
 	return a_ms <= b_ms + FAULT_CHANNEL_MS && b_ms <= a_ms + FAULT_CHANNEL_MS;
 }
 
-/* Another log has told of it. */
-static bool is_same_event(const struct node_fault_row *row, const struct signature_hit_row *hit)
+bool fault_is_told_elsewhere(const struct node_fault_row *row, const struct signature_hit_row *hit)
 {
 	bool is_one_stream = row->job_id == hit->job_id && row->stream_id == hit->stream_id;
 
@@ -39,7 +38,7 @@ enum status fault_names_join(struct store_tx *tx, struct arena *arena, const str
 	TRY(store_read_node_faults(
 		store_tx_reader(tx), arena, other, hit->first_ms - memory_ms, LOOKED_AT, &rows, &count, err));
 	for (size_t i = 0; i < count && !is_one; i++)
-		is_one = is_same_event(&rows[i], hit) || machine_name_is_in(rows[i].text, *name);
+		is_one = fault_is_told_elsewhere(&rows[i], hit) || machine_name_is_in(rows[i].text, *name);
 	if (!is_one)
 		return OK;
 	*name = other.len > name->len ? other : *name;

@@ -7,6 +7,9 @@
 
 #include "store/faults.h"
 
+/* The row is of another log that tells of the same event, of whatever machine. */
+bool fault_is_told_elsewhere(const struct node_fault_row *row, const struct signature_hit_row *hit);
+
 /*
  * The line names a machine that is not known. If lines have charged its other form with this very event, or have told of that one by this
  * name: *name is the full one, which has all that was charged to either. That the names fit alone proves nothing: of several domains each may

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "model/known.h"
 #include "pipeline/alert/incidents.h"
+#include "pipeline/consume/fault_names.h"
 #include "pipeline/consume/signs.h"
 #include "state/control.h"
 #include "state/pipeline_state.h"
@@ -17,7 +18,7 @@ struct look {
 	struct pipeline *pipeline;
 	struct stream_state *stream; /* its job is counted */
 	char *host;
-	int64_t from_ms; /* what was over before then was looked at, or is none of it */
+	int64_t from_ms; /* log time; what was over before then was looked at, or is none of it */
 	struct arena *arena; /* of the last try */
 	struct stretch_told said;
 };
@@ -30,22 +31,21 @@ static void look_free(struct look *look)
 	mem_free(look);
 }
 
-static enum status tell(struct look *look, struct store_tx *tx, const struct job_row *job, const struct said_hit *hit,
-	struct error *err)
+static enum status tell(struct look *look, struct store_tx *tx, const struct job_row *job,
+	const struct signature_hit_row *hit, struct error *err)
 {
-	size_t index = signature_index(look->pipeline->signatures, hit->row.signature);
+	size_t index = signature_index(look->pipeline->signatures, hit->signature);
 	struct job_row teller;
 
 	if (index == SIZE_MAX)
 		return OK; /* of another set of them */
-	TRY(store_read_job_by_id(store_tx_reader(tx), look->arena, hit->told_by_job, &teller, err));
+	TRY(store_read_job_by_id(store_tx_reader(tx), look->arena, hit->job_id, &teller, err));
 	struct stretch stretch = {.signature = signature_at(look->pipeline->signatures, index),
 		.stream = SPAN(""),
-		.host = hit->row.host,
+		.host = hit->host,
 		.naming = NAMING_SURE,
-		.hit = hit->row,
-		.is_historic = hit->row.first_ms < clock_wall_ms() - HISTORIC_MS};
-	stretch.hit.job_id = hit->told_by_job;
+		.hit = *hit,
+		.is_historic = hit->first_ms < clock_wall_ms() - HISTORIC_MS};
 	return fault_tell_job(look->pipeline, tx, look->arena, &teller, &stretch, job, &look->said, err);
 }
 
@@ -61,6 +61,16 @@ static enum status is_alone(struct look *look, struct store_tx *tx, bool *out, s
 	return OK;
 }
 
+/* What this job's log has itself, from a dump of the kernel's log, say, was judged by its line. */
+static bool is_told_by_own(
+	const struct look *look, const struct node_fault_row *faults, size_t count, const struct signature_hit_row *hit)
+{
+	for (size_t i = 0; i < count; i++)
+		if (faults[i].job_id == look->stream->job->job_id && fault_is_told_elsewhere(&faults[i], hit))
+			return true;
+	return false;
+}
+
 /* Nearly always nobody has told anything of the machine: then nothing else is read. */
 static enum status tell_all(struct look *look, struct store_tx *tx, struct error *err)
 {
@@ -69,12 +79,12 @@ static enum status tell_all(struct look *look, struct store_tx *tx, struct error
 	struct node_fault_row *faults;
 	struct said_hit *hits;
 	struct job_row job;
-	size_t count;
+	size_t fault_count, count;
 	bool is_one;
 
-	TRY(store_read_node_faults(store_tx_reader(tx), look->arena, span_from(look->host), look->from_ms, FAULTS_MAX,
-		&faults, &count, err));
-	if (!count)
+	TRY(store_read_node_faults(store_tx_reader(tx), look->arena, span_from(look->host), look->from_ms - HOUR_MS,
+		FAULTS_MAX, &faults, &fault_count, err));
+	if (!fault_count)
 		return OK;
 	TRY(is_alone(look, tx, &is_one, err));
 	if (!is_one)
@@ -82,9 +92,12 @@ static enum status tell_all(struct look *look, struct store_tx *tx, struct error
 	TRY(store_read_job_by_id(store_tx_reader(tx), look->arena, job_id, &job, err));
 	TRY(store_read_told_elsewhere(store_tx_reader(tx), look->arena, &ends, job_id, look->from_ms, INT64_MAX,
 		FAULTS_MAX, &hits, &count, err));
-	for (size_t i = 0; i < count; i++)
-		if (span_equal(hits[i].row.host, span_from(look->host)))
-			TRY(tell(look, tx, &job, &hits[i], err));
+	for (size_t i = 0; i < count; i++) {
+		struct signature_hit_row hit = hits[i].row;
+		hit.job_id = hits[i].told_by_job;
+		if (span_equal(hit.host, span_from(look->host)) && !is_told_by_own(look, faults, fault_count, &hit))
+			TRY(tell(look, tx, &job, &hit, err));
+	}
 	return OK;
 }
 
@@ -135,7 +148,8 @@ static enum status push(struct pipeline *pipeline, struct stream_state *stream, 
 	return status;
 }
 
-enum status told_before_look(struct pipeline *pipeline, struct stream_state *stream, struct error *err)
+enum status told_before_look(
+	struct pipeline *pipeline, struct stream_state *stream, int64_t begin_ms, struct error *err)
 {
 	uint64_t hash = span_hash(span_from(stream->host));
 	bool is_other = stream->told_hash != hash;
@@ -144,7 +158,7 @@ enum status told_before_look(struct pipeline *pipeline, struct stream_state *str
 		(!is_other && stream->last_ms <= stream->told_until_ms))
 		return OK;
 	/* what is told later finds the job by its newest line */
-	TRY(push(pipeline, stream, (is_other ? stream->first_ms : stream->told_until_ms) - HOUR_MS, err));
+	TRY(push(pipeline, stream, is_other ? begin_ms : stream->told_until_ms - HOUR_MS, err));
 	stream->told_hash = hash;
 	stream->told_until_ms = stream->last_ms + HOUR_MS;
 	return OK;

@@ -8,5 +8,7 @@
 
 struct pipeline;
 
-/* Behind the lines of a slice: with the first ones, then once an hour of the log, the writer looks, and tells the job of them. */
-enum status told_before_look(struct pipeline *pipeline, struct stream_state *stream, struct error *err) MUST_CHECK;
+/* Behind the lines of a slice: with the first ones, then once an hour of the log, the writer looks, and tells the job of them.
+ * begin_ms: the time of the slice's first line, and not its earliest one: a log may show lines of old ones. */
+enum status told_before_look(
+	struct pipeline *pipeline, struct stream_state *stream, int64_t begin_ms, struct error *err) MUST_CHECK;
