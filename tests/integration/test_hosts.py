@@ -29,7 +29,7 @@ def spans(row):
 
 
 def incidents(server, job, kind):
-    return [row for row in server.get(f"/api/v1/incidents?kind={kind}").body["incidents"] if row["job"] == job]
+    return [row for row in server.get(f"/api/v1/incidents?kind={kind}&limit=1000").body["incidents"] if row["job"] == job]
 
 
 def suspects(server, job):

@@ -83,6 +83,18 @@ SAID = [
     ("admin-1", f"known-2 kernel: {XID}", "known-2"),
     ("tr-14", json.dumps({"hostname": "tr-14", "remote_host": "known-2", "message": XID}), None),
     ("tr-15", f"[llama-7b] {XID}", "tr-15"),
+    ("admin-1", f"[known-1.cluster.local] {XID}", "known-1.cluster.local"),
+    ("admin-1", f"[known-2.cluster.local] {XID}", "known-2"),
+    ("admin-1", f"[fu-1.cluster.local] {XID}", None),
+    ("admin-1", f"[fu-1.cluster.local]: {XID}", None),
+    ("admin-1", f"2026-11-30 01:10:00,123 ERROR [fu-1.cluster.local] {XID}", None),
+    ("fu-2", f"[fu-2.cluster.local] {XID}", "fu-2"),
+    ("tr-16", f"[llama-3.1-8b] {XID}", "tr-16"),
+    ("tr-17", f"[rank7] {XID}", "tr-17"),
+    # of which process or device of its machine a line is
+    ("tr-18", f"[local_rank=3] {XID}", "tr-18"),
+    ("tr-19", f"[GPU 0] {XID}", "tr-19"),
+    ("tr-20", f"2026-11-30 01:10:00,123 ERROR [local_rank=3] {ECC}", "tr-20"),
     # two machines are called so
     ("loghost", f"Nov 30 01:10:00 ly21 kernel: {XID}", None),
     ("loghost", f"Nov 30 01:10:00 ly21.a kernel: {XID}", "ly21.a"),
@@ -332,17 +344,19 @@ def test_a_run_does_without_the_sick_machines_that_it_had_before(server):
 def test_a_rank_of_another_machine_is_not_charged_to_who_sends_for_all(server):
     """srun's output of four machines comes from the first one: eight ranks are its own at most, and the others' faults are not."""
     now = int(time.time() * 1000)
-    for job in ("rk-all", "rk-own", "rk-each"):
+    for job in ("rk-all", "rk-own", "rk-each", "rk-local"):
         assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "ResourceConfig": {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 4, "VolumeSizeInGB": 1}}).status == 201
     send(server, "rk-all", "algo-1", (now, "step: 1 loss: 2.0"), (now, f"16: {ECC}"), host="rk-1")
+    send(server, "rk-local", "algo-1", (now, "step: 1 loss: 2.0"), (now, f"[local_rank=3] {ECC}"), host="rk-5")
     send(server, "rk-own", "algo-1", (now, "step: 1 loss: 2.0"), (now, f"[rank3]: {ECC}"), host="rk-2")
     ship(server, "rk-each", "rk-3", ["step: 1 loss: 2.0"])
     send(server, "rk-each", "algo-2", (now, f"[rank12]: {ECC}"), host="rk-4")
-    wait_until(lambda: len(server.get("/api/v1/incidents?limit=1000").body["incidents"]) >= 3, what="an incident of each")
+    wait_until(lambda: len(server.get("/api/v1/incidents?limit=1000").body["incidents"]) >= 4, what="an incident of each")
     wait_until(lambda: {"rk-2", "rk-4"} <= set(drained(server)), what="those whose own it is")
     assert sorted(drained(server)) == ["rk-2", "rk-4"]
-    (row,) = server.get("/api/v1/incidents?q=name%3Drk-all").body["incidents"]
-    assert row["kind"] == "log_signature" and "host" not in row["evidence"], row
+    for job in ("rk-all", "rk-local"):
+        (row,) = server.get(f"/api/v1/incidents?q=name%3D{job}").body["incidents"]
+        assert row["kind"] == "log_signature" and "host" not in row["evidence"], row
 
 
 def test_a_flood_of_names_is_no_flood_of_incidents(server):

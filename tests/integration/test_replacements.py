@@ -123,13 +123,14 @@ def test_an_incident_says_why(server, send):
 
 def test_what_the_first_machine_says_of_another_one_is_not_why_it_was_replaced(server, send):
     """slurmstepd names the batch host, whichever machine failed; what others saw of that is part of its incident."""
-    lost = "slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED AT 2026-11-27T00:10:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"
-    for job, of_n2 in (("j", "srun: error: Node failure on n2"), ("k", None)):
-        send(job, "n1", 0, (100, lost), *([(100.1, of_n2)] if of_n2 else []))
-        send(job, "n2", 0, 99, stream="algo-2")
-        send(job, "n3", 112)
+    lost = "slurmstepd: error: *** STEP 4711.0 ON {} CANCELLED AT 2026-11-27T00:10:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"
+    for job, of_n2 in (("j", "srun: error: Node failure on j-n2"), ("k", None)):
+        n1, n2, n3 = (f"{job}-n{n}" for n in (1, 2, 3))
+        send(job, n1, 0, (100, lost.format(n1)), *([(100.1, of_n2)] if of_n2 else []))
+        send(job, n2, 0, 99, stream="algo-2")
+        send(job, n3, 112)
     wait_until(lambda: [row["kind"] for row in server.get('/api/v1/incidents?q=name="j"').body["incidents"]] == ["node_suspect"], what="the incident of n2")
-    row, = [row for row in replacements(server, "j") if row["from"] == "n1"]
+    row, = [row for row in replacements(server, "j") if row["from"] == "j-n1"]
     assert (row["why"], row["incident"]) == ("not known", None)
     wait_until(lambda: replacements(server, "k")[0]["incident"], what="the symptom")
     assert replacements(server, "k")[0]["why"] == "slurm_lost_a_node"  # of a machine, and nobody knows which

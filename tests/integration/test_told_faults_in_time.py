@@ -43,6 +43,39 @@ def test_what_was_told_before_the_first_line_is_none_of_it(server):
     assert suspects(server, "in") == ["bf-in"]
 
 
+def test_what_was_told_before_the_first_line_came_is_of_the_job_that_ran_then(server):
+    """A shipper that lags behind the fleet's syslog: the times in the log say who was there."""
+    now = int(time.time() * 1000)
+    first = now - 10 * MINUTE
+    tell(server, "kern-tb", "tb-1", first + 2 * MINUTE, central="tb-central")
+    train(server, "tb", "algo-1", "tb-1", first, range(1, 31))
+    train(server, "tb", "algo-2", "tb-2", first, range(1, 31))
+    wait_until(lambda: suspects(server, "tb") == ["tb-1"], what="the fault of its machine")
+    (row,) = server.get("/api/v1/incidents?q=name%3Dtb&kind=node_suspect&all=true").body["incidents"]
+    assert row["evidence"]["told_by"] == "kern-tb" and not row["is_historic"] and row["opened_ms"] == first + 2 * MINUTE
+    # more lines, and a restart of the server, make no second one of it
+    train(server, "tb", "algo-1", "tb-1", first + 5 * MINUTE, range(31, 40))
+    server.restart()
+    train(server, "tb", "algo-1", "tb-1", first + 7 * MINUTE, range(40, 45))
+    # its lines reach the fault hours behind the first ones
+    long_ago = now - 4 * 60 * MINUTE
+    tell(server, "kern-tl", "tl-1", now - 2 * MINUTE, central="tb-central")
+    train(server, "tl", "algo-1", "tl-1", long_ago, range(1, 3))
+    server.wait_for_extraction()
+    assert suspects(server, "tl") == []
+    train(server, "tl", "algo-1", "tl-1", now - 10 * MINUTE, range(3, 60))
+    wait_until(lambda: suspects(server, "tl") == ["tl-1"], what="the fault that came later")
+    # what somebody cleared is none
+    tell(server, "kern-tc", "tc-1", first + 2 * MINUTE, central="tb-central")
+    assert server.patch("/api/v1/jobs/kern-tc", json={"by_hand": {"faults": {"all:0": "a drill"}}}).status == 200
+    train(server, "tc", "algo-1", "tc-1", first, range(1, 31))
+    server.wait_for_extraction()
+    tell(server, "kern-td", "td-1", first + 2 * MINUTE, central="tb-central")
+    train(server, "td", "algo-1", "td-1", first, range(1, 31))
+    wait_until(lambda: suspects(server, "td") == ["td-1"], what="what was told behind all that")
+    assert suspects(server, "tc") == [] and suspects(server, "tb") == ["tb-1"]
+
+
 def test_what_the_training_survived_is_not_why_it_failed_later(server):
     """By its steps, which went back, and by its status."""
     now = int(time.time() * 1000)

@@ -112,3 +112,58 @@ def test_an_old_fault_that_dmesg_shows_again_is_no_new_one(server):
     seen = node(server, "dm-1")
     assert seen["why"] == ["xid_79 once in the last week"] and not seen["repeat_offender"]
     assert server.get("/api/v1/incidents?q=name%3Dburnin&kind=node_suspect&all=true").body["incidents"] == []
+
+
+def test_what_a_job_shows_of_before_its_first_line_is_none_of_it(server):
+    """Another log had told of it when it happened: hours before the job, whose log shows old lines of the kernel's."""
+    now = int(time.time() * 1000)
+    then = (now - 300 * MINUTE) // 1000 * 1000
+    stamp = lambda at_ms: time.strftime("[%a %b %d %H:%M:%S %Y]", time.gmtime(at_ms / 1000))
+    for n in (1, 2, 3):
+        send(server, "was", f"system/do-{n}", (then, f"kernel: {XID}"), host=f"do-{n}")
+    wait_until(lambda: len(drained(server)) == 3, what="the faults")
+    post(server, "shows-1", "algo-1", "do-1", f"{iso(now - 2000)} burn-in begins", f"{stamp(then)} {XID}", f"{iso(now - 1000)} burn-in passed")
+    post(server, "shows-2", "algo-1", "do-2", f"{iso(now - 2000)} burn-in begins", f"{stamp(then - MINUTE)} usb 1-1: new", f"{iso(now - 1000)} burn-in passed")
+    post(server, "shows-3", "algo-1", "do-3", f"{stamp(then)} {XID}", f"{iso(now - 1000)} burn-in passed")
+    # one behind all these that is of its job
+    post(server, "was-there", "algo-1", "do-1", f"{iso(then - MINUTE)} step 1 loss: 2.0", f"{iso(then + MINUTE)} step 2 loss: 2.0")
+    incidents = lambda: [(row["job"], row["is_historic"]) for row in server.get("/api/v1/incidents?kind=node_suspect&all=true").body["incidents"] if row["job"] != "was"]
+    wait_until(lambda: ("was-there", True) in incidents(), what="the one of its job")
+    assert incidents() == [("was-there", True)]
+
+
+def test_one_event_that_is_told_under_the_short_and_the_full_name_counts_once(server):
+    now = int(time.time() * 1000) - 5 * MINUTE
+    full = "sf-1.cluster.example.com"
+    # two relays forward one syslog: nobody of these machines has sent anything itself
+    send(server, "fleet", "relay-1", (now, syslog(now, "sf-1")), host="loghost-1")
+    wait_until(lambda: drained(server) == ["sf-1"], what="the short name")
+    send(server, "fleet", "relay-2", (now + 2000, syslog(now, full)), host="loghost-2")
+    wait_until(lambda: drained(server) == [full], what="one machine, by its full name")
+    seen = node(server, full)
+    assert seen["why"] == ["xid_79 once in the last week"] and len(seen["fault_list"]) == 2 and not seen["repeat_offender"]
+    assert server.get("/api/v1/nodes/sf-1").status == 404
+    assert [row["evidence"]["host"] for row in server.get("/api/v1/incidents?kind=node_suspect&all=true").body["incidents"]] == [full]
+    # from then on they are one, whichever a line says
+    for n, host in enumerate(("sf-1", full)):
+        send(server, "fleet", f"later-{n}", (now + (n + 2) * MINUTE, syslog(now + (n + 2) * MINUTE, host)), host="loghost-1")
+    wait_until(lambda: sum(row["lines"] for row in node(server, full)["faults"]) == 4, what="all four lines")
+    assert drained(server) == [full]
+    # the full name first, then the short one
+    send(server, "fleet", "relay-1", (now, syslog(now, "sf-2.cluster.example.com")), host="loghost-1")
+    wait_until(lambda: "sf-2.cluster.example.com" in drained(server), what="the full name")
+    send(server, "fleet", "relay-2", (now, syslog(now, "sf-2")), host="loghost-2")
+    wait_until(lambda: len(node(server, "sf-2.cluster.example.com")["fault_list"]) == 2, what="both tellings")
+    assert drained(server) == [full, "sf-2.cluster.example.com"]
+
+
+def test_events_that_differ_prove_of_no_names_that_they_are_one_machine(server):
+    now = int(time.time() * 1000) - 30 * MINUTE
+    for n, (stream, at_ms, text) in enumerate((("relay-2", now + 10 * MINUTE, XID), ("relay-2", now, XID.replace("9b", "5d")), ("relay-1", now, XID))):
+        send(server, f"fleet-{n}", "relay-1", (now, syslog(now, f"sg-{n}")), host="loghost-1")
+        send(server, f"fleet-{n}", stream, (at_ms, syslog(at_ms, f"sg-{n}.a", text)), host="loghost-1" if stream == "relay-1" else "loghost-2")
+    # two machines of one short name: nobody knows which one it is
+    for n, host in enumerate(("sg-3.a", "sg-3.b", "sg-3"), 1):
+        send(server, "fleet-3", f"relay-{n}", (now, syslog(now, host)), host=f"loghost-{n}")
+    names = [name for n in range(3) for name in (f"sg-{n}", f"sg-{n}.a")] + ["sg-3", "sg-3.a", "sg-3.b"]
+    wait_until(lambda: sorted(drained(server)) == sorted(names), what="each by itself")

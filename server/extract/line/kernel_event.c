@@ -2,6 +2,7 @@
 
 #include "base/text/line_time.h"
 #include "extract/line/kernel_line.h"
+#include "extract/line/local_tag.h"
 #include "extract/line/part.h"
 #include "extract/line/prefix.h"
 
@@ -50,9 +51,11 @@ static struct span words_of(struct span text)
 	struct span places[PLACES_MAX];
 	size_t count = line_places(text, places);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		(void)!local_tag_take(&places[i]);
 		if (kernel_line_is(places[i]))
 			return span_trim(kernel_line_peel(places[i]));
+	}
 	return span_trim(kernel_line_peel(text));
 }
 

@@ -1,4 +1,5 @@
 /* Parts of a prefix that loggers put there: level, name, file and line, thread, and what separates them. */
+#include "extract/line/machine_name.h"
 #include "extract/line/part.h"
 
 enum { WORDS_MAX = 8 };
@@ -192,7 +193,8 @@ static enum part take_brackets(struct span *text, struct peeling *peeling)
 	if (!part)
 		return PART_NONE;
 	bool has_colon = span_take(&rest, SPAN(":"));
-	if (has_colon && part == PART_GUESS && !peeling->has_time && !peeling->has_level)
+	if (has_colon && part == PART_GUESS && !peeling->has_time && !peeling->has_level &&
+		!machine_name_is_full(inside))
 		return PART_NONE; /* "[batch]:" above its values */
 	(void)!span_take(&rest, SPAN(" "));
 	if (peeling->is_first)

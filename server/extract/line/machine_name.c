@@ -33,6 +33,17 @@ bool machine_name_is_same(struct span a, struct span b)
 	       (full.len == brief.len || (full.ptr[brief.len] == '.' && span_find_char(brief, '.') < 0));
 }
 
+bool machine_name_is_in(struct span text, struct span host)
+{
+	for (size_t at = 0; host.len && at + host.len <= text.len; at++) {
+		bool begins = !at || !is_name_char(text.ptr[at - 1]);
+		if (begins && !is_name_char(char_at(text, at + host.len)) &&
+			span_equal_fold(span_of(text.ptr + at, host.len), host))
+			return true;
+	}
+	return false;
+}
+
 struct span machine_name_join(struct span a, struct span b)
 {
 	if (!a.len || !b.len)
@@ -121,7 +132,8 @@ static bool is_role(struct span name, bool *is_part)
 	return (is_word && !*is_part) || is_device(stem, name);
 }
 
-bool machine_name_is_like(struct span host, bool *has_number)
+/* *has_number: of its own, no pod's and no device's. */
+static bool is_word_like(struct span host, bool *has_number)
 {
 	bool has_digit = false, has_letter = false, is_pod = false;
 
@@ -132,4 +144,48 @@ bool machine_name_is_like(struct span host, bool *has_number)
 	bool is_named = has_letter && !is_role(host, &is_pod) && (has_digit || span_find_char(host, '-') > 0);
 	*has_number = has_digit && !is_pod;
 	return machine_name_is_address(host) || is_named;
+}
+
+/* "cluster", "rack2"; a version's number has no letter, and what is in front of no dot no bytes. */
+static bool is_label(struct span label)
+{
+	bool has_letter = false;
+
+	for (size_t i = 0; i < label.len; i++) {
+		if (label.ptr[i] == '_')
+			return false;
+		has_letter |= is_letter(label.ptr[i]);
+	}
+	return has_letter;
+}
+
+static bool is_domain(struct span domain)
+{
+	struct span label = SPAN("");
+	bool has_other = false;
+
+	while (span_next(&domain, '.', &label))
+		if (!is_label(label))
+			return false;
+	for (size_t i = 0; i < label.len; i++)
+		has_other |= !is_letter(label.ptr[i]);
+	return label.len >= 2 && !has_other;
+}
+
+bool machine_name_is_full(struct span host)
+{
+	ptrdiff_t dot = span_find_char(host, '.');
+	bool has_number, is_local = span_ends_with(host, SPAN(".local")); /* else a word of ranks */
+
+	if (dot <= 0 || (!is_local && !(is_word_like(host, &has_number) && has_number)))
+		return false;
+	struct span own = span_of(host.ptr, (size_t)dot);
+	return is_label(own) && is_word_like(own, &has_number) && (has_number || may_be_device(own)) &&
+	       is_domain(span_skip(host, own.len + 1));
+}
+
+bool machine_name_is_like(struct span host, bool *has_number)
+{
+	*has_number = machine_name_is_full(host);
+	return *has_number || is_word_like(host, has_number);
 }

@@ -141,6 +141,12 @@ static bool is_tag(struct span behind)
 	       span_starts_with(behind, SPAN("] out: "));
 }
 
+/* "[gpu07.cluster.local] ": no program's word looks so. */
+static bool is_full_in_brackets(struct span name, char before, struct span behind)
+{
+	return before == '[' && char_at(behind, 0) == ']' && machine_name_is_full(name);
+}
+
 /* A machine's name at that place, marked as one: by what encloses it, or as the line's first word. */
 static enum naming name_at(struct span front, size_t at, struct span name, bool is_drivers)
 {
@@ -154,7 +160,8 @@ static enum naming name_at(struct span front, size_t at, struct span name, bool 
 	bool is_kernels = span_starts_with(behind, SPAN(" kernel: "));
 	if (char_at(behind, 0) == ' ' && !is_kernels && (before != ' ' || !begins_line(front, at)))
 		return NAMING_NONE;
-	return is_drivers && is_tag(behind) && begins_line(front, at) ? NAMING_ELSEWHERE : NAMING_GUESS;
+	bool is_sure = (is_tag(behind) && begins_line(front, at)) || is_full_in_brackets(name, before, behind);
+	return is_drivers && is_sure ? NAMING_ELSEWHERE : NAMING_GUESS;
 }
 
 /* Of the names in front of the words the innermost, up to a quote, a record or an exception's own words; a tag outdoes others. */

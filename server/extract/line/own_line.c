@@ -2,6 +2,7 @@
 
 #include "extract/line/cursor.h"
 #include "extract/line/kernel_line.h"
+#include "extract/line/local_tag.h"
 #include "extract/line/part.h"
 #include "extract/line/prefix.h"
 #include "extract/line/said_tag.h"
@@ -88,6 +89,13 @@ static bool is_loggers(struct span first, struct span start)
 	return front.len ? !span_ends_with(front, SPAN(":")) : separates(start, mark);
 }
 
+/* Also directly behind a tag of its process or device. */
+static bool begins_message(struct span start, struct span said)
+{
+	return kernel_line_begins_message(start, said) ||
+	       (local_tag_take(&start) && kernel_line_begins_message(start, said));
+}
+
 /* Behind what collectors, launchers and loggers put in front. */
 static bool is_behind_prefix(struct span text, struct span said)
 {
@@ -103,7 +111,7 @@ static bool is_behind_prefix(struct span text, struct span said)
 	if (!kernel_line_begins(prefix.starts[0]) && begins_with_word(prefix.starts[0]))
 		return false;
 	for (size_t i = 0; i < prefix.count && is_loggers(prefix.starts[0], prefix.starts[i]); i++)
-		if (kernel_line_begins_message(prefix.starts[i], said))
+		if (begins_message(prefix.starts[i], said))
 			return true;
 	return false;
 }
@@ -212,7 +220,7 @@ bool own_line_is_drivers(struct span text, struct span said)
 
 /* Each place where the line itself may begin, without its indentation. */
 struct own_starts {
-	struct span at[STARTS_MAX];
+	struct span at[2 * STARTS_MAX];
 	size_t count;
 };
 
@@ -227,6 +235,8 @@ static void read_starts(struct span line, struct own_starts *starts)
 		while (start.len && (start.ptr[0] == ' ' || start.ptr[0] == '\t'))
 			start = span_skip(start, 1);
 		starts->at[starts->count++] = start;
+		if (local_tag_take(&start))
+			starts->at[starts->count++] = start;
 	}
 }
 

@@ -15,6 +15,7 @@
 #include "pipeline/consume/log_scores.h"
 #include "pipeline/consume/log_status.h"
 #include "pipeline/consume/signs.h"
+#include "pipeline/consume/told_before.h"
 #include "pipeline/consume/life_signs.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
@@ -341,7 +342,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	bool is_watched = !stream->said && hub_wants(pipeline->options.hub, span_from(stream->job->name), HUB_LINES);
 	bool is_log = stream_is_log(span_from(stream->name));
 	struct journal_cursor cursor = journal_lines(slice);
-	int64_t newest_ms = NO_TIME;
+	int64_t newest_ms = NO_TIME, begin_ms = NO_TIME;
 	struct line line;
 
 	for (uint64_t number = slice->first_line; journal_next_line(&cursor, &line); number++) {
@@ -349,6 +350,7 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 		int64_t ts_ms = line_effective_ms(&line, slice->arrival_ms);
 		bool is_timed = ts_ms != slice->arrival_ms; /* large slices state the arrival of lines without a time */
 		newest_ms = is_timed ? ts_ms : newest_ms;
+		begin_ms = number == slice->first_line ? ts_ms : begin_ms;
 		struct extract_line input = {
 			line.text, is_timed ? ts_ms : NO_TIME, number, (line.flags & LINE_CUT) != 0};
 
@@ -371,6 +373,8 @@ static enum status consume_lines(struct pipeline *pipeline, struct stream_state 
 	if (newest_ms != NO_TIME)
 		clock_skew_see(&stream->skew, newest_ms, slice->arrival_ms);
 	TRY(signs_hand_over(pipeline, stream, err));
+	if (begin_ms != NO_TIME)
+		TRY(told_before_look(pipeline, stream, begin_ms, err));
 	return log_scores_hand_over(pipeline, stream, err);
 }
 

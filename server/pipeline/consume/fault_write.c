@@ -1,6 +1,7 @@
 /* What a stretch of a signature is part of, decided once in the transaction that first knows it. */
 #include "base/text/host_list.h"
 #include "extract/line/kernel_event.h"
+#include "extract/line/local_tag.h"
 #include "extract/line/machine_name.h"
 #include "extract/line/named_host.h"
 #include "extract/line/prefix.h"
@@ -9,6 +10,7 @@
 #include "model/incident.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
+#include "pipeline/consume/fault_names.h"
 #include "pipeline/consume/signs.h"
 #include "state/known_fault.h"
 #include "state/pipeline_state.h"
@@ -295,6 +297,26 @@ static enum status fold_symptoms(const struct writing *w, const struct job_row *
 
 /* ---- a machine ---- */
 
+static enum status tell_job(const struct writing *w, const struct job_row *job, struct error *err)
+{
+	uint32_t id;
+
+	TRY(find_near(w, job->job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT, &id, err));
+	if (id)
+		return OK;
+	TRY(open_incident(w, job, true, &id, err));
+	return fold_symptoms(w, job, id, err);
+}
+
+enum status fault_tell_job(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	const struct job_row *told_by, const struct stretch *stretch, const struct job_row *job,
+	struct stretch_told *out, struct error *err)
+{
+	const struct writing w = {pipeline, tx, arena, told_by, stretch, out};
+
+	return tell_job(&w, job, err);
+}
+
 /* The other jobs of the team that ran on it hear of it as well, of a job of no team those of all; also those that the fault has silenced: not
  * what fell silent long before. */
 static enum status tell_others(const struct writing *w, struct error *err)
@@ -307,15 +329,10 @@ static enum status tell_others(const struct writing *w, struct error *err)
 		w->stretch->hit.first_ms, JOBS_ON_HOST_MAX + 1, &jobs, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		struct job_row other;
-		uint32_t id;
 		if (jobs[i] == w->job->job_id)
 			continue;
-		TRY(find_near(w, jobs[i], UINT32_C(1) << INCIDENT_NODE_SUSPECT, &id, err));
-		if (id)
-			continue;
 		TRY(store_read_job_by_id(store_tx_reader(w->tx), w->arena, jobs[i], &other, err));
-		TRY(open_incident(w, &other, true, &id, err));
-		TRY(fold_symptoms(w, &other, id, err));
+		TRY(tell_job(w, &other, err));
 	}
 	return OK;
 }
@@ -456,13 +473,15 @@ static enum status is_sent_for_all(const struct writing *w, bool *is_so, struct 
 	return OK;
 }
 
-/* A rank beyond those of one machine, in a log that one sends for all: it is on another one. */
+/* In a log that one sends for all a rank beyond those of one machine is on another one, and a local rank on any. */
 static enum status look_at_rank(const struct writing *w, struct signature_hit_row *hit, struct error *err)
 {
-	bool is_bare;
+	bool is_bare, is_far;
 
-	if (w->stretch->signature->about != SIGNATURE_NODE || !line_may_have_rank(hit->text) ||
-		line_peel_rank(hit->text, &is_bare) < RANKS_OF_A_MACHINE)
+	if (w->stretch->signature->about != SIGNATURE_NODE)
+		return OK;
+	is_far = line_may_have_rank(hit->text) && line_peel_rank(hit->text, &is_bare) >= RANKS_OF_A_MACHINE;
+	if (!is_far && !local_tag_is_before(hit->text))
 		return OK;
 	return is_sent_for_all(w, &hit->is_of_nobody, err);
 }
@@ -492,6 +511,10 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 	bool is_sure = naming == NAMING_SURE || (naming == NAMING_KERNEL && !machine_name_is_number(sender));
 	TRY(host_list_expand(w->arena, is_sure ? said : SPAN(""), &names, &count, err));
 	hit->is_of_nobody = !known.len && !count && (is_sure || naming == NAMING_ELSEWHERE);
+	if (!known.len && count == 1) {
+		TRY(fault_names_join(w->tx, w->arena, hit, &names[0], err));
+		said = names[0];
+	}
 	hit->host = known;
 	return known.len ? OK : know_list(w, names, count, count ? said : SPAN(""), &hit->host, err);
 }

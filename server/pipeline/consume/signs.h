@@ -45,6 +45,10 @@ struct stretch_told { /* what must be said after the commit */
 /* Which incident it belongs to is decided here, once. names live in the arena. */
 enum status fault_write(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena, const struct job_row *job,
 	const struct stretch *stretch, struct stretch_told *out, struct error *err) MUST_CHECK;
+/* A job that ran on the machine is told what the log of another one, told_by, said of it, unless it knows already. */
+enum status fault_tell_job(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
+	const struct job_row *told_by, const struct stretch *stretch, const struct job_row *job,
+	struct stretch_told *out, struct error *err) MUST_CHECK;
 
 /* Maintenance thread: ends the incidents that nothing was said of for long enough, or whose fault was cleared. */
 void faults_run(struct pipeline *pipeline, struct store_reader *reader);

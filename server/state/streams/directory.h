@@ -199,6 +199,9 @@ struct stream_state {
 	uint64_t rules_seq;
 	struct extractor *extractor;
 	struct signs *signs; /* NULL: no line had any */
+	uint64_t
+		told_hash; /* of the machine of whose faults by other logs it was told last; 0: of none since the start */
+	int64_t told_until_ms; /* log time up to which that was looked at */
 	bool has_bare_steps; /* its newest line with points has no pod of kubectl's in front; not packed */
 	struct log_scores *scores; /* the same of tables of scores */
 	struct silences *silences; /* NULL: no definition found anything */

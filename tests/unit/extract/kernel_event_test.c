@@ -42,6 +42,7 @@ TEST(one_event_is_the_same_words)
 	CHECK(kernel_event_has_same_words(SPAN("Nov 30 01:10:00 gpu07 kernel: " XID), SPAN("kernel: " XID)));
 	CHECK(kernel_event_has_same_words(
 		SPAN("2026-11-30T01:10:00Z gpu07 kernel: [4711.123456] " XID), SPAN(XID "\n")));
+	CHECK(kernel_event_has_same_words(SPAN("[GPU 0] " XID), SPAN("kernel: " XID)));
 	CHECK(!kernel_event_has_same_words(
 		SPAN("kernel: " XID), SPAN("kernel: NVRM: Xid (PCI:0000:5d:00): 79, pid=1")));
 	CHECK(kernel_event_is_same(SPAN("[ 5555.123456] " XID), SPAN("[ 5555.123456] " XID)));

@@ -123,6 +123,30 @@ static const struct {
 	{"pd-02: [Mon Nov 30 01:10:00 2026] " XID, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	{"pd-02: <3>[   17.982092] " NIC, NAMING_ELSEWHERE, NAMING_SURE, "pd-02"},
 	{"pd-02: " ECC, NAMING_GUESS, NAMING_SURE, "pd-02"},
+	/* a full name in brackets is no word of a program; models, addresses, roles and loggers are none */
+	{"[gpu07.cluster.example.com] " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu07.cluster.example.com"},
+	{"[gpu07.cluster.example.com]: " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu07.cluster.example.com"},
+	{"[gpu0.hpc] " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu0.hpc"},
+	{"2026-11-30 01:10:00,123 ERROR [gpu07.cluster.example.com] " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"gpu07.cluster.example.com"},
+	{"[gpu07.cluster.example.com] [74889.644138] " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE,
+		"gpu07.cluster.example.com"},
+	{"[gpu07.cluster.example.com] " ECC, NAMING_GUESS, NAMING_GUESS, "gpu07.cluster.example.com"},
+	{"[gpu07] " XID, NAMING_GUESS, NAMING_GUESS, "gpu07"},
+	{"[10.0.0.7] " XID, NAMING_GUESS, NAMING_GUESS, "10.0.0.7"},
+	{"[llama-3.1-8b] " XID, NAMING_GUESS, NAMING_GUESS, "llama-3.1-8b"},
+	{"[llama-3.1.instruct] " XID, NAMING_GUESS, NAMING_GUESS, "llama-3.1.instruct"},
+	{"[torch.distributed.c10d] " XID, NAMING_GUESS, NAMING_GUESS, "torch.distributed.c10d"},
+	{"[worker-0.train.svc.cluster.local] " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"[gpu07.cluster.local] " XID, NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu07.cluster.local"},
+	{"[gpu07.cluster.local] " ECC, NAMING_GUESS, NAMING_GUESS, "gpu07.cluster.local"},
+	{"gpu07.cluster.local: " XID, NAMING_ELSEWHERE, NAMING_SURE, "gpu07.cluster.local"},
+	{"gpu07.cluster.local: " ROW, NAMING_GUESS, NAMING_SURE, "gpu07.cluster.local"},
+	{"gpu0.cluster.local: " ROW, NAMING_GUESS, NAMING_SURE, "gpu0.cluster.local"},
+	{"[v1.2.3] " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"[login.cluster.example.com] " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"[rank7] " XID, NAMING_NONE, NAMING_NONE, ""},
+	{"[0]: " XID, NAMING_NONE, NAMING_NONE, ""},
 	/* a collector's record of what a kernel said, and what is none */
 	{"{\"host\":\"gpu14\",\"message\":\"" XID "\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE, "gpu14"},
 	{"{\"hostname\": \"gpu14.hpc\", \"msg\": \"kernel: " XID "\"}", NAMING_ELSEWHERE, NAMING_ELSEWHERE,
@@ -486,6 +510,32 @@ TEST(one_machine_by_its_short_and_its_full_name)
 	CHECK(!machine_name_is_same(SPAN(""), SPAN("gpu07")) && !machine_name_is_same(SPAN(""), SPAN("")));
 	CHECK(!machine_name_is_same(SPAN("10"), SPAN("10.0.0.1")) &&
 		machine_name_is_same(SPAN("10.0.0.1"), SPAN("10.0.0.1")));
+}
+
+TEST(a_name_in_a_text_is_no_part_of_another)
+{
+	CHECK(machine_name_is_in(SPAN("Nov 30 01:10:00 gpu07 kernel: x"), SPAN("GPU07")));
+	CHECK(machine_name_is_in(SPAN("gpu07"), SPAN("gpu07")) && machine_name_is_in(SPAN("[gpu07]"), SPAN("gpu07")));
+	CHECK(!machine_name_is_in(SPAN("Nov 30 01:10:00 gpu07.hpc kernel: x"), SPAN("gpu07")));
+	CHECK(!machine_name_is_in(SPAN("a-gpu07 gpu070 gpu0"), SPAN("gpu07")) &&
+		!machine_name_is_in(SPAN("x"), SPAN("")));
+}
+
+TEST(a_full_name_is_a_machines_with_its_domain)
+{
+	static const char *const full[] = {"gpu07.cluster.example.com", "gpu07.hpc", "gpu0.hpc", "gpu07.cluster.local",
+		"ip-10-0-0-5.ec2.internal", "Node-3.rack2.Example.COM"};
+	static const char *const others[] = {"", "gpu07", "gpu07.", ".gpu07", "gpu07..com", "gpu07.cluster.1",
+		"gpu07.c", "10.0.0.7", "login.cluster.example.com", "llama-3.1-8b", "llama-3.1.instruct",
+		"gpt-4.o.mini", "v1.final", "torch.c10d.logger", "rank7.cluster.local", "worker-0.svc.local",
+		"train-worker-0.svc.local", "exp2.train.step", "xid2.watch", "H100.example.com", "a1.b_c.com"};
+
+	for (size_t i = 0; i < sizeof full / sizeof *full; i++)
+		if (!machine_name_is_full(span_from(full[i])))
+			test_fail(__FILE__, __LINE__, "'%s' is none", full[i]);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (machine_name_is_full(span_from(others[i])))
+			test_fail(__FILE__, __LINE__, "'%s' is one", others[i]);
 }
 
 TEST(ids_and_addresses_are_no_names)
