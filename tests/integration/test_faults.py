@@ -6,6 +6,7 @@ import http.client
 import itertools
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -134,6 +135,16 @@ def test_a_disk_that_takes_nothing(faulty, code, cause, status, reason):
     feeder.check_points()
     faulty.restart()
     feeder.check_lines()
+
+
+def test_a_commit_on_a_full_disk_is_not_told_by_what_failed_before(faulty):
+    """Its cause is its own, not that of the checkpoint before it."""
+    faulty.start().send("j", "a line")
+    faulty.disk.arm(1, (SYNC,), count=FOR_EVER, code=SQLITE_IOERR_FSYNC, cause=errno.EIO)
+    wait_until(lambda: re.search("event=checkpoint_failed.*Input/output error", faulty.log_text()), what="a checkpoint that fails")
+    faulty.disk.arm(1, (SYNC,), count=FOR_EVER, code=SQLITE_IOERR_FSYNC, cause=errno.ENOSPC)
+    reply = faulty.post("/api/v1/logs?job=j&stream=s", "a line\n")
+    assert reply.status == 503 and "the disk is full" in str(reply.body), reply
 
 
 def test_who_signs_in_by_a_token_on_a_full_disk_is_let_in(faulty):
