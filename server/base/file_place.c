@@ -44,15 +44,10 @@ enum status file_sync(const char *partial, struct error *err)
 	return sync_path(partial, O_RDONLY, err);
 }
 
-enum status file_take_place(const char *partial, const char *path, struct error *err)
-{
-	if (rename(partial, path) != 0)
-		return file_problem("rename to", path, err);
-	return file_sync_folder(path, err);
-}
-
 enum status file_put_in_place(const char *partial, const char *path, struct error *err)
 {
 	TRY(file_sync(partial, err));
-	return file_take_place(partial, path, err);
+	if (rename(partial, path) != 0)
+		return file_problem("rename to", path, err);
+	return file_sync_folder(path, err);
 }

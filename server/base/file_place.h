@@ -9,7 +9,6 @@
 enum status file_problem(const char *verb, const char *path, struct error *err);
 /* The names in the folder of this path: what came, went or was renamed. */
 enum status file_sync_folder(const char *path, struct error *err) MUST_CHECK;
-/* Both halves, for whoever has something to do between them: the bytes are synced; they get their name, and that is synced. */
 enum status file_sync(const char *partial, struct error *err) MUST_CHECK;
-enum status file_take_place(const char *partial, const char *path, struct error *err) MUST_CHECK;
+/* Synced before and behind the rename. */
 enum status file_put_in_place(const char *partial, const char *path, struct error *err) MUST_CHECK;

@@ -18,7 +18,7 @@ import tempfile
 
 import pytest
 
-from faults import CHANGES, FILL, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
+from faults import CHANGES, CODES, FILL, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
     DELETE, SYNC, WRITE, FaultyServer
 from awsclients import token_of
 from engine import of_a_file
@@ -363,6 +363,60 @@ def is_older(copy):
         with contextlib.closing(sqlite3.connect(pathlib.Path(folder) / copy.name)) as database:
             assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             return database.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'of_the_older_copy'").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("is_running", [True, False], ids=["of a server", "without one"])
+def test_a_copy_beside_whose_place_a_name_stays_is_none(faulty, tmp_path, is_running):
+    """The log of the older copy would be read into it."""
+    copy, refused = tmp_path / "copies" / "copy.db", 0
+    copy.parent.mkdir()
+    faulty.start().send("j", "a line")
+    if not is_running:
+        faulty.stop()
+    for number in itertools.count(1):
+        command(faulty, "backup", str(copy))
+        subprocess.run([sys.executable, "-c", WRITES_AND_DIES, copy], check=True)
+        faulty.disk.arm(number, (DELETE,), action=FILL, code=CODES[DELETE])
+        code, said = command(faulty, "backup", str(copy))
+        has_failed = faulty.disk.get("failed") > 0
+        faulty.disk.mend()
+        if not has_failed:
+            break
+        refused += code != 0
+        assert is_older(copy) == (code != 0), (number, said)
+        assert code == 0 or str(tmp_path) in said and "Input/output error" in said, said
+    assert code == 0 and refused > 0
+
+
+@pytest.mark.parametrize("action", [FILL, KILL], ids=["a rename fails", "it ends at a rename"])
+def test_a_restore_that_comes_to_nothing_leaves_the_database_or_is_done_again(faulty, tmp_path, action):
+    """Without a database the next start would make a new one; the log of the older one, read into the copy, would bring back what was behind it."""
+    copy, kept = tmp_path / "copy.db", tmp_path / "kept"
+    faulty.start().send("j", "before")
+    assert command(faulty, "backup", str(copy))[0] == 0
+    faulty.send("j", "behind")
+    faulty.kill()  # its log stays beside it
+    shutil.copytree(faulty.folder, kept, ignore=shutil.ignore_patterns("*.sock"))
+    for number in itertools.count(1):
+        for path in faulty.folder.glob("smfleet.db*"):
+            path.unlink()
+        for path in kept.glob("smfleet.db*"):
+            shutil.copy(path, faulty.folder)
+        faulty.disk.arm(number, (DELETE,), action=action, code=CODES[DELETE])
+        code, said = command(faulty, "restore", str(copy), "--replace")
+        has_failed = faulty.disk.get("failed") > 0
+        faulty.disk.mend()
+        if code < 0:
+            code, said = command(faulty, "restore", str(copy), "--replace")
+        assert faulty.database.exists(), (number, said)
+        faulty.start()
+        texts = [line["text"] for line in faulty.lines("j")]
+        assert texts == (["before", "behind"] if code else ["before"]), (number, said)
+        faulty.kill()
+        if not has_failed:
+            break
+        assert code == 0 or "Input/output error" in said and str(faulty.folder) in said, said
+    assert code == 0 and number > 3
 
 
 @pytest.mark.parametrize("is_running", [True, False], ids=["of a server", "without one"])
