@@ -147,6 +147,27 @@ def test_a_commit_on_a_full_disk_is_not_told_by_what_failed_before(faulty):
     assert reply.status == 503 and "the disk is full" in str(reply.body), reply
 
 
+def test_a_start_of_which_a_name_fails_goes_on_or_says_why(faulty):
+    """Behind a crash: its log and its socket are still there."""
+    ends = 0
+    for number in itertools.count(1):
+        faulty.start().kill()
+        faulty.disk.arm(number, (DELETE,), action=FILL, code=CODES[DELETE])
+        faulty.launch()
+        wait_until(lambda: faulty.process.poll() is not None or "event=listening" in faulty.log_text(), what="the end of a start")
+        has_failed = faulty.disk.get("failed") > 0
+        faulty.disk.mend()
+        if faulty.process.poll() is None:
+            faulty.kill()
+        else:
+            assert faulty.wait() == 1 and "Input/output error" in faulty.log_text() and str(faulty.folder) in faulty.log_text(), faulty.log_text()
+            faulty.process = None
+            ends += 1
+        if not has_failed:
+            break
+    assert ends
+
+
 def test_who_signs_in_by_a_token_on_a_full_disk_is_let_in(faulty):
     """To see what is wrong; the server's own log has what the audit log cannot take."""
     faulty.start()
