@@ -168,6 +168,28 @@ def test_a_start_of_which_a_name_fails_goes_on_or_says_why(faulty):
     assert ends
 
 
+def test_a_disk_that_fills_within_a_write_of_a_start_is_told(faulty):
+    """It takes the first bytes, and says why at the next ones: also of the small files beside the database."""
+    faulty.start().stop()
+    ends, has_failed = 0, True
+    for number in itertools.count(1):
+        faulty.database.with_name(faulty.database.name + ".key").unlink(missing_ok=True)
+        faulty.disk.arm(number, (WRITE,), count=FOR_EVER, action=FILL, code=SQLITE_FULL, cause=errno.ENOSPC, torn_bytes=2)
+        faulty.launch()
+        wait_until(lambda: faulty.process.poll() is not None or "event=listening" in faulty.log_text(), what="the end of a start")
+        has_failed = faulty.disk.get("failed") > 0
+        faulty.disk.mend()
+        if faulty.process.poll() is None:
+            faulty.kill()
+        else:
+            assert faulty.wait() == 1 and re.search("disk is full|No space left", faulty.log_text()) and str(faulty.folder) in faulty.log_text(), faulty.log_text()
+            faulty.process = None
+            ends += 1
+        if not has_failed:
+            break
+    assert ends >= 2
+
+
 def test_who_signs_in_by_a_token_on_a_full_disk_is_let_in(faulty):
     """To see what is wrong; the server's own log has what the audit log cannot take."""
     faulty.start()

@@ -352,8 +352,10 @@ static ssize_t write_of_server(int fd, const void *from, size_t count, off_t off
 		return has_power() ? done : __real_pwrite(fd, from, count, offset);
 	if (!torn || torn >= count || state.control->failed)
 		return fail_call();
+	int before = errno;
 	done = __real_pwrite(fd, from, torn, offset);
 	fail();
+	errno = before; /* it was a success */
 	return done;
 }
 

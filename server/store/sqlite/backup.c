@@ -270,9 +270,8 @@ static enum status copy_bytes(int from, int to, const char *path, struct error *
 	if (!room)
 		return error_no_memory(err);
 	while ((got = read(from, room, COPY_BYTES)) > 0)
-		for (ssize_t done = 0, wrote; done < got; done += wrote)
-			if ((wrote = write(to, room + done, (size_t)(got - done))) <= 0)
-				return file_problem("write", path, err);
+		if (!file_write(to, span_of(room, (size_t)got)))
+			return file_problem("write", path, err);
 	return got == 0 ? OK : file_problem("read", path, err);
 }
 
