@@ -408,17 +408,20 @@ def is_older(copy):
             return database.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'of_the_older_copy'").fetchone() == (1,)
 
 
-@pytest.mark.parametrize("is_running", [True, False], ids=["of a server", "without one"])
+@pytest.mark.parametrize("is_running", [pytest.param(True, marks=long), False], ids=["of a server", "without one"])
 def test_a_copy_beside_whose_place_a_name_stays_is_none(faulty, tmp_path, is_running):
     """The log of the older copy would be read into it."""
-    copy, refused = tmp_path / "copies" / "copy.db", 0
+    copy, older, refused = tmp_path / "copies" / "copy.db", tmp_path / "older", 0
     copy.parent.mkdir()
     faulty.start().send("j", "a line")
     if not is_running:
         faulty.stop()
+    assert command(faulty, "backup", str(copy))[0] == 0
+    subprocess.run([sys.executable, "-c", WRITES_AND_DIES, copy], check=True)
+    shutil.copytree(copy.parent, older)
     for number in itertools.count(1):
-        command(faulty, "backup", str(copy))
-        subprocess.run([sys.executable, "-c", WRITES_AND_DIES, copy], check=True)
+        shutil.rmtree(copy.parent)
+        shutil.copytree(older, copy.parent)
         faulty.disk.arm(number, (DELETE,), action=FILL, code=CODES[DELETE])
         code, said = command(faulty, "backup", str(copy))
         has_failed = faulty.disk.get("failed") > 0
