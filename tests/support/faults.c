@@ -1,9 +1,9 @@
-/* A disk that fails, or is said to be a network's, and a clock that is set, for tests. The disk is an SQLite VFS over the real one, linked into sm-server-faults and nothing that is shipped.
+/* A disk that fails, or is said to be a network's, and a clock that is set, for tests. The disk is an SQLite VFS over the real one, linked into sm-server-faults, sm-ship-faults and nothing that is shipped.
  * What is to fail stands in a small shared file (SM_FAULTS names it, tests/support/faults.py writes it), so that a test can
  * count a run's operations, choose one, and mend the disk while the server runs. Not set: nothing fails.
  * The linker puts sqlite3_open_v2 through here (--wrap), which is after the server has configured SQLite.
- * Power loss: what was not synced is lost or there by chance (power.c), and then the process kills itself. Where the process ends, or the disk is full, files that the server itself
- * makes, writes, renames and removes are part of that disk, too; of those operations none fails otherwise. */
+ * Power loss: what was not synced is lost or there by chance (power.c), and then the process kills itself. Where the process ends, or with
+ * ACTION_FILL, files that the program itself makes, writes, cuts, syncs, renames and removes are part of that disk, too. */
 #include "power.h"
 
 #include "control.h"

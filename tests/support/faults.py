@@ -1,4 +1,4 @@
-"""The disk of sm-server-faults: which operation of SQLite's fails, and how (tests/support/faults.c reads it)."""
+"""The disk of sm-server-faults and sm-ship-faults: which operation fails, and how (tests/support/faults.c reads it)."""
 
 import errno
 import mmap
