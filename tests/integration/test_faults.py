@@ -140,7 +140,8 @@ def test_a_disk_that_takes_nothing(faulty, code, cause, status, reason):
 def test_a_commit_on_a_full_disk_is_not_told_by_what_failed_before(faulty):
     """Its cause is its own, not that of the checkpoint before it."""
     faulty.start().send("j", "a line")
-    faulty.disk.arm(1, (SYNC,), count=FOR_EVER, code=SQLITE_IOERR_FSYNC, cause=errno.EIO)
+    faulty.disk.arm(2, (SYNC,), count=FOR_EVER, code=SQLITE_IOERR_FSYNC, cause=errno.EIO)
+    faulty.post("/api/v1/logs?job=j&stream=s", "a line\n")  # the first sync is a commit's, and behind it there is something to move into the file
     wait_until(lambda: re.search("event=checkpoint_failed.*Input/output error", faulty.log_text()), what="a checkpoint that fails")
     faulty.disk.arm(1, (SYNC,), count=FOR_EVER, code=SQLITE_IOERR_FSYNC, cause=errno.ENOSPC)
     reply = faulty.post("/api/v1/logs?job=j&stream=s", "a line\n")
