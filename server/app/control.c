@@ -1,6 +1,7 @@
 #include "app/control.h"
 
 #include "app/local_token.h"
+#include "base/file_place.h"
 #include "base/json/json_read.h"
 #include "base/json/json_write.h"
 #include "pipeline/backup.h"
@@ -32,7 +33,8 @@ enum status control_listen(const char *path, int *fd, struct error *err)
 	struct sockaddr_un address;
 
 	TRY(address_of(path, &address, err));
-	unlink(path);
+	if (unlink(path) != 0 && errno != ENOENT)
+		return file_problem("remove", path, err);
 	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/* nobody else may connect between bind and chmod: there is no listener before listen() */
 	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||

@@ -17,7 +17,8 @@ static enum status write_key(const char *path, const unsigned char key[SEAL_KEY_
 
 	if (fd < 0)
 		return file_problem("make the key file", path, err);
-	bool is_written = fchmod(fd, 0600) == 0 && write(fd, key, SEAL_KEY_BYTES) == SEAL_KEY_BYTES && fsync(fd) == 0;
+	bool is_written =
+		fchmod(fd, 0600) == 0 && file_write(fd, span_of((const char *)key, SEAL_KEY_BYTES)) && fsync(fd) == 0;
 	enum status status = is_written ? OK : file_problem("write the key file", path, err);
 	close(fd);
 	return status;

@@ -15,6 +15,17 @@ enum status file_problem(const char *verb, const char *path, struct error *err)
 	return error_set(err, is_full ? ERR_UNAVAILABLE : ERR_IO, "cannot %s '%s': %s", verb, path, strerror(errno));
 }
 
+bool file_write(int fd, struct span bytes)
+{
+	while (bytes.len) {
+		ssize_t written = write(fd, bytes.ptr, bytes.len);
+		if (written < 0 && errno != EINTR)
+			return false;
+		bytes = span_skip(bytes, written > 0 ? (size_t)written : 0);
+	}
+	return true;
+}
+
 static enum status sync_path(const char *path, int flags, struct error *err)
 {
 	int fd = open(path, flags | O_CLOEXEC);
@@ -44,15 +55,10 @@ enum status file_sync(const char *partial, struct error *err)
 	return sync_path(partial, O_RDONLY, err);
 }
 
-enum status file_take_place(const char *partial, const char *path, struct error *err)
-{
-	if (rename(partial, path) != 0)
-		return file_problem("rename to", path, err);
-	return file_sync_folder(path, err);
-}
-
 enum status file_put_in_place(const char *partial, const char *path, struct error *err)
 {
 	TRY(file_sync(partial, err));
-	return file_take_place(partial, path, err);
+	if (rename(partial, path) != 0)
+		return file_problem("rename to", path, err);
+	return file_sync_folder(path, err);
 }

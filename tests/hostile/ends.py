@@ -4,17 +4,19 @@ import collections
 import contextlib
 import errno
 import http.client
+import itertools
 import re
 import signal
 import subprocess
 import threading
 
-from faults import CHANGES, DELETE, FAIL, FILL, FOR_EVER, KILL, OPERATION_NAMES, POWER_LOSS, SQLITE_FULL, SYNC, WRITE, FaultyServer
+from faults import CHANGES, CODES, DELETE, FAIL, FILL, FOR_EVER, KILL, OPERATION_NAMES, POWER_LOSS, SQLITE_FULL, SYNC, WRITE, FaultyServer
 from smserver import wait_until
 
 OPERATIONS, RARE = (*CHANGES, DELETE), (SYNC, DELETE)
 UNTOLD_ONE_IN = 10  # what is written later, by itself, need not be told; none was in some 60 tries
 SAYS_FULL = re.compile("disk is full|No space left")
+SAYS_BROKEN = re.compile("Input/output error|disk I/O error")
 
 
 class Ends:
@@ -30,7 +32,7 @@ class Ends:
         before = [self.disk.count_of(operation) for operation in OPERATIONS]
         phase()
         counts = {operation: self.disk.count_of(operation) - was for operation, was in zip(OPERATIONS, before)}
-        self.most = {operations: sum(counts[operation] for operation in operations) for operations in (OPERATIONS, RARE, (WRITE,))}
+        self.most = {operations: sum(counts[operation] for operation in operations) for operations in (OPERATIONS, RARE, *((one,) for one in OPERATIONS))}
 
     def is_over(self):
         """Its process has ended, and not well."""
@@ -122,9 +124,10 @@ class ThinServer(FaultyServer):
         self.refusals = []
         super().__init__(*arguments, **options)
 
-    def request(self, *arguments, **options):
-        reply = super().request(*arguments, **options)
+    def request(self, method, path, *arguments, **options):
+        reply = super().request(method, path, *arguments, **options)
         if reply.status >= 500:
+            reply.asked = method, path
             self.refusals.append(reply)
         return reply
 
@@ -134,11 +137,12 @@ class Fills(Ends):
     server is still there."""
 
     noun, kind = "times full", ThinServer
+    says, statuses = SAYS_FULL, (503, 507)
 
     def __init__(self, fight):
         super().__init__(fight)
         self.said, self.untold, self.is_settled = [], 0, threading.Event()
-        self.left, self.met = [], set()
+        self.left, self.met, self.lines_before = [], set(), 0
 
     def arm(self, number):
         self.disk.arm(number, (WRITE,), count=FOR_EVER, action=FILL, code=SQLITE_FULL, cause=errno.ENOSPC)
@@ -148,20 +152,27 @@ class Fills(Ends):
         super().measure(phase)
         self.disk.set(action=FAIL)
 
-    def next_write(self):
+    def all_there_are(self):
+        return list(range(1, self.most[WRITE,] + 1))
+
+    def next_one(self):
         """Each of them once before one comes again."""
         if not self.left:
-            self.left = list(range(1, self.most[WRITE,] + 1))
+            self.left = self.all_there_are()
             self.fight.chance.shuffle(self.left)
         return self.left.pop()
 
     def heard(self, text):
-        if SAYS_FULL.search(text):
+        if self.says.search(text):
             self.said.append(text)
 
     def is_told(self):
-        server = self.fight.server
-        return bool(self.said or server.refusals or SAYS_FULL.search(server.log_text()))
+        return bool(self.said or self.fight.server.refusals or self.is_logged())
+
+    def is_logged(self):
+        """Also where another process has begun its log meanwhile."""
+        log = self.fight.server.log
+        return any(self.says.search(line) for line in log[self.lines_before if self.lines_before <= len(log) else 0:])
 
     def make_room(self):
         """Also where nobody was told in the end: what was to be written then is written later, by itself."""
@@ -173,8 +184,8 @@ class Fills(Ends):
     def check_refusals(self):
         server = self.fight.server
         for reply in server.refusals:
-            assert reply.status in (503, 507) and SAYS_FULL.search(str(reply.body)) and str(server.database) in str(reply.body), reply
-            assert int(reply.headers["Retry-After"]) > 0, reply
+            assert reply.status in self.statuses and self.says.search(str(reply.body)) and str(server.database) in str(reply.body), (self.statuses, OPERATION_NAMES[self.disk.get("failed_operation")], reply.asked, reply)
+            assert reply.status == 500 or int(reply.headers["Retry-After"]) > 0, reply
 
     @contextlib.contextmanager
     def room_in_time(self):
@@ -195,7 +206,8 @@ class Fills(Ends):
         code = server.wait()
         server.process = None
         server.assert_clean()
-        assert code > 0 and SAYS_FULL.search(server.log_text()), (code, server.log_text())
+        if code <= 0 or not self.says.search(server.log_text()) or str(server.folder) not in server.log_text():
+            raise ValueError(f"{code} at a {self.disk.get('failed_operation')}:\n{server.log_text()}")  # what is asserted is asked again
         self.said.append(server.log_text())
 
     def end(self):
@@ -219,19 +231,29 @@ class Fills(Ends):
                 is_begun = True
             return whole()
 
-        number = self.next_write()
-        self.arm(number)
-        with self.room_in_time():
+        with self.failing():
             wait_until(goes_on, what="the end of the phase")
-            if self.disk.get("failed"):
-                self.met.add(number)
-                self.untold += not self.is_told()
-                assert self.untold <= 1 + len(self.met) // UNTOLD_ONE_IN, f"the disk was full, and nobody was told: {self.untold} times of {len(self.met)}; the last log:\n" \
-                    f"{self.fight.server.log_text()}"
-        self.check_refusals()
         self.end()
         self.count()
         return is_begun
+
+    @contextlib.contextmanager
+    def failing(self):
+        """Within it, the next one."""
+        which = self.next_one()
+        self.lines_before = len(self.fight.server.log)
+        self.arm(which)
+        with self.room_in_time():
+            yield
+            if self.disk.get("failed"):
+                self.met.add(which)
+                self.note_whether_told()
+        self.check_refusals()
+
+    def note_whether_told(self):
+        self.untold += not self.is_told()
+        assert self.untold <= 1 + len(self.met) // UNTOLD_ONE_IN, f"the disk was full, and nobody was told: {self.untold} times of {len(self.met)}; the last log:\n" \
+            f"{self.fight.server.log_text()}"
 
     def during_repair(self):
         self.arm(self.fight.chance.randrange(1, 40))
@@ -246,3 +268,48 @@ class Fills(Ends):
 
     def figure(self):
         return f"{super().figure()}; {len(self.met)} of its {self.most[WRITE,]} writes; {self.untold} of which nobody was told"
+
+
+class Failures(Fills):
+    """One operation alone fails, of the full disk or of a broken one, and the phase goes on, without a new start where the server is still there. Each kind of operation has its share,
+    as of a thousand writes one is like another; what came of each is counted."""
+
+    noun = "failures"
+
+    def __init__(self, fight):
+        super().__init__(fight)
+        self.outcomes = collections.Counter()
+
+    def all_there_are(self):
+        return [(operation, number, self.fight.chance.choice((errno.ENOSPC, errno.EIO))) for operation in OPERATIONS for number in range(1, self.most[operation,] + 1)]
+
+    def next_one(self):
+        """The kinds by turns, as long as there are some of each."""
+        if not self.left:
+            rows, of_a_kind = self.all_there_are(), {}
+            self.fight.chance.shuffle(rows)
+            for row in rows:
+                of_a_kind.setdefault(row[0], []).append(row)
+            turns = itertools.chain.from_iterable(itertools.zip_longest(*of_a_kind.values()))
+            self.left = [row for row in turns if row][::-1]
+        return self.left.pop()
+
+    def arm(self, which):
+        operation, number, cause = which if isinstance(which, tuple) else (WRITE, which, errno.ENOSPC)
+        is_full = cause == errno.ENOSPC
+        self.says, self.statuses = (SAYS_FULL, (503, 507)) if is_full else (SAYS_BROKEN, (500,))
+        code = SQLITE_FULL if is_full and operation == WRITE else CODES[operation]
+        self.disk.arm(number, (operation,), action=FILL, code=code, cause=cause, torn_bytes=self.fight.chance.choice((0, 9, 512)))
+
+    def make_room(self):
+        """There is room all the time."""
+
+    def note_whether_told(self):
+        server = self.fight.server
+        outcome = "refused" if server.refusals else "command failed" if self.said else "logged" if self.is_logged() else "nobody told"
+        cause = "full" if self.says is SAYS_FULL else "broken"
+        self.outcomes[cause, OPERATION_NAMES[self.disk.get("failed_operation")], outcome] += 1
+
+    def figure(self):
+        rows = ", ".join(f"{count} {' '.join(row)}" for row, count in sorted(self.outcomes.items()))
+        return f"{len({which[:2] for which in self.met if isinstance(which, tuple)})} of {sum(self.most[one,] for one in OPERATIONS)} operations: {rows}"

@@ -1,5 +1,5 @@
 """Ends at named phases: each is done once to learn how much it asks of the disk, and then again and again, ended at any operation of it by SIGKILL or by the power's loss, or held up
-because the disk is full. What had been acknowledged is there afterwards, once; what was under way is there whole, or not at all; and sm-server check finds nothing."""
+because the disk is full, or one operation of it fails. What had been acknowledged is there afterwards, once; what was under way is there whole, or not at all; and sm-server check finds nothing."""
 
 import contextlib
 import functools
@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 
 from attack import attack
-from ends import Fills, Kills, PowerLosses
+from ends import Failures, Fills, Kills, PowerLosses
 from olddb import older_database
 from smserver import sanitizer_environment, wait_until
 
@@ -44,10 +44,10 @@ def fresh(server):
 
 
 def phase(held):
-    """Of all three rooms."""
+    """Of all four rooms."""
 
     def note(function):
-        for room, ends in (("killing", Kills), ("power", PowerLosses), ("full", Fills)):
+        for room, ends in (("killing", Kills), ("power", PowerLosses), ("full", Fills), ("failing", Failures)):
             def carry_out(fight, ends=ends):
                 return function(fight, ends(fight))
             attack(room, held, kind=ends.kind)(functools.wraps(function)(carry_out))
@@ -173,12 +173,19 @@ def in_a_back_fills_switch(fight, ends):
         reply = server.put("/api/v1/jobs/kept/definitions?backfill=true", json=DEFINITIONS)
         assert reply.status < 300, reply
 
+    def is_filled_back(server):
+        backfill = server.get("/api/v1/jobs/kept/definitions").body["backfill"]
+        if backfill and backfill["state"] == "failed":  # by a broken disk; a full one is waited for
+            ends.heard(backfill["error"])
+            begin(server)
+        return (server.series("kept", "again") or {}).get("count") == len(LINES)
+
     def afterwards(server, is_begun):
         all_are_there(server)
         counts = [(server.series("kept", name) or {}).get("count", 0) for name in ("train:loss", "again")]
         assert counts in ([len(LINES), 0], [0, len(LINES)]), counts
 
-    return end_in_the_middle(fight, ends, lambda server: with_lines(server, *SEALS), begin, lambda server: (server.series("kept", "again") or {}).get("count") == len(LINES), afterwards)
+    return end_in_the_middle(fight, ends, lambda server: with_lines(server, *SEALS), begin, is_filled_back, afterwards)
 
 
 @phase("the limit that was taken holds; points stay, others' lines too")

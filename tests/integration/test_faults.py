@@ -6,6 +6,7 @@ import http.client
 import itertools
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -17,7 +18,7 @@ import tempfile
 
 import pytest
 
-from faults import CHANGES, FILL, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
+from faults import CHANGES, CODES, FILL, FOR_EVER, KILL, POWER_LOSS, SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE, SQLITE_READONLY, STALL, \
     DELETE, SYNC, WRITE, FaultyServer
 from awsclients import token_of
 from engine import of_a_file
@@ -134,6 +135,60 @@ def test_a_disk_that_takes_nothing(faulty, code, cause, status, reason):
     feeder.check_points()
     faulty.restart()
     feeder.check_lines()
+
+
+def test_a_commit_on_a_full_disk_is_not_told_by_what_failed_before(faulty):
+    """Its cause is its own, not that of the checkpoint before it."""
+    faulty.start().send("j", "a line")
+    faulty.disk.arm(2, (SYNC,), count=FOR_EVER, code=SQLITE_IOERR_FSYNC, cause=errno.EIO)
+    faulty.post("/api/v1/logs?job=j&stream=s", "a line\n")  # the first sync is a commit's, and behind it there is something to move into the file
+    wait_until(lambda: re.search("event=checkpoint_failed.*Input/output error", faulty.log_text()), what="a checkpoint that fails")
+    faulty.disk.arm(1, (SYNC,), count=FOR_EVER, code=SQLITE_IOERR_FSYNC, cause=errno.ENOSPC)
+    reply = faulty.post("/api/v1/logs?job=j&stream=s", "a line\n")
+    assert reply.status == 503 and "the disk is full" in str(reply.body), reply
+
+
+def test_a_start_of_which_a_name_fails_goes_on_or_says_why(faulty):
+    """Behind a crash: its log and its socket are still there."""
+    ends = 0
+    for number in itertools.count(1):
+        faulty.start().kill()
+        faulty.disk.arm(number, (DELETE,), action=FILL, code=CODES[DELETE])
+        faulty.launch()
+        wait_until(lambda: faulty.process.poll() is not None or "event=listening" in faulty.log_text(), what="the end of a start")
+        has_failed = faulty.disk.get("failed") > 0
+        faulty.disk.mend()
+        if faulty.process.poll() is None:
+            faulty.kill()
+        else:
+            assert faulty.wait() == 1 and "Input/output error" in faulty.log_text() and str(faulty.folder) in faulty.log_text(), faulty.log_text()
+            faulty.process = None
+            ends += 1
+        if not has_failed:
+            break
+    assert ends
+
+
+def test_a_disk_that_fills_within_a_write_of_a_start_is_told(faulty):
+    """It takes the first bytes, and says why at the next ones: also of the small files beside the database."""
+    faulty.start().stop()
+    ends, has_failed = 0, True
+    for number in itertools.count(1):
+        faulty.database.with_name(faulty.database.name + ".key").unlink(missing_ok=True)
+        faulty.disk.arm(number, (WRITE,), count=FOR_EVER, action=FILL, code=SQLITE_FULL, cause=errno.ENOSPC, torn_bytes=2)
+        faulty.launch()
+        wait_until(lambda: faulty.process.poll() is not None or "event=listening" in faulty.log_text(), what="the end of a start")
+        has_failed = faulty.disk.get("failed") > 0
+        faulty.disk.mend()
+        if faulty.process.poll() is None:
+            faulty.kill()
+        else:
+            assert faulty.wait() == 1 and re.search("disk is full|No space left", faulty.log_text()) and str(faulty.folder) in faulty.log_text(), faulty.log_text()
+            faulty.process = None
+            ends += 1
+        if not has_failed:
+            break
+    assert ends >= 2
 
 
 def test_who_signs_in_by_a_token_on_a_full_disk_is_let_in(faulty):
@@ -352,6 +407,63 @@ def is_older(copy):
         with contextlib.closing(sqlite3.connect(pathlib.Path(folder) / copy.name)) as database:
             assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             return database.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'of_the_older_copy'").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("is_running", [pytest.param(True, marks=long), False], ids=["of a server", "without one"])
+def test_a_copy_beside_whose_place_a_name_stays_is_none(faulty, tmp_path, is_running):
+    """The log of the older copy would be read into it."""
+    copy, older, refused = tmp_path / "copies" / "copy.db", tmp_path / "older", 0
+    copy.parent.mkdir()
+    faulty.start().send("j", "a line")
+    if not is_running:
+        faulty.stop()
+    assert command(faulty, "backup", str(copy))[0] == 0
+    subprocess.run([sys.executable, "-c", WRITES_AND_DIES, copy], check=True)
+    shutil.copytree(copy.parent, older)
+    for number in itertools.count(1):
+        shutil.rmtree(copy.parent)
+        shutil.copytree(older, copy.parent)
+        faulty.disk.arm(number, (DELETE,), action=FILL, code=CODES[DELETE])
+        code, said = command(faulty, "backup", str(copy))
+        has_failed = faulty.disk.get("failed") > 0
+        faulty.disk.mend()
+        if not has_failed:
+            break
+        refused += code != 0
+        assert is_older(copy) == (code != 0), (number, said)
+        assert code == 0 or str(tmp_path) in said and "Input/output error" in said, said
+    assert code == 0 and refused > 0
+
+
+@pytest.mark.parametrize("action", [FILL, KILL], ids=["a rename fails", "it ends at a rename"])
+def test_a_restore_that_comes_to_nothing_leaves_the_database_or_is_done_again(faulty, tmp_path, action):
+    """Without a database the next start would make a new one; the log of the older one, read into the copy, would bring back what was behind it."""
+    copy, kept = tmp_path / "copy.db", tmp_path / "kept"
+    faulty.start().send("j", "before")
+    assert command(faulty, "backup", str(copy))[0] == 0
+    faulty.send("j", "behind")
+    faulty.kill()  # its log stays beside it
+    shutil.copytree(faulty.folder, kept, ignore=shutil.ignore_patterns("*.sock"))
+    for number in itertools.count(1):
+        for path in faulty.folder.glob("smfleet.db*"):
+            path.unlink()
+        for path in kept.glob("smfleet.db*"):
+            shutil.copy(path, faulty.folder)
+        faulty.disk.arm(number, (DELETE,), action=action, code=CODES[DELETE])
+        code, said = command(faulty, "restore", str(copy), "--replace")
+        has_failed = faulty.disk.get("failed") > 0
+        faulty.disk.mend()
+        if code < 0:
+            code, said = command(faulty, "restore", str(copy), "--replace")
+        assert faulty.database.exists(), (number, said)
+        faulty.start()
+        texts = [line["text"] for line in faulty.lines("j")]
+        assert texts == (["before", "behind"] if code else ["before"]), (number, said)
+        faulty.kill()
+        if not has_failed:
+            break
+        assert code == 0 or "Input/output error" in said and str(faulty.folder) in said, said
+    assert code == 0 and number > 3
 
 
 @pytest.mark.parametrize("is_running", [True, False], ids=["of a server", "without one"])

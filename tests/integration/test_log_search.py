@@ -194,15 +194,16 @@ def test_a_search_gets_past_one_millisecond_that_many_blocks_share(make_server):
 
 
 def test_a_search_out_of_time_among_unsealed_lines_says_so(make_server):
-    server = make_server("--search-ms", "1", "--seal-age", "1h", "--seal-bytes", "1GiB")
-    for at in range(60):
-        server.send("j", [f"{at}.{i} " + "word " * 40 for i in range(2000)])
+    def says_so(search_ms):
+        server = make_server("--search-ms", str(search_ms), "--seal-age", "1h", "--seal-bytes", "1GiB")
+        for at in range(60):
+            server.send("j", [f"{at}.{i} " + "word " * 40 for i in range(2000)])
+        replies = [search(server, "j", "nowhere to be found").body for _ in range(50)]
+        assert not any(reply["hits"] for reply in replies), replies
+        return any("partial" in reply and "next_cursor" not in reply for reply in replies)
 
-    def said():  # on a busy machine the millisecond may be over before the first line is looked at: then it can be gone on from there
-        reply = search(server, "j", "nowhere to be found").body
-        assert reply["partial"] and not reply["hits"], reply
-        return "next_cursor" not in reply
-    wait_until(said, what="a search that is out of time among the lines")
+    # on a busy machine, and always under ThreadSanitizer, a millisecond is over before the first line is looked at: then it can be gone on from there
+    assert any(says_so(search_ms) for search_ms in (1, 2, 4, 8))
 
 
 def test_blocks_of_an_older_database_get_their_filters(make_server):

@@ -1,13 +1,17 @@
 """Commands whose output is odd, and folders that are full: the training runs on, and what it said is there."""
 
+import collections
+import errno
+import itertools
 import subprocess
 import sys
 
 import pytest
 
+from faults import DELETE, FILL, OPEN, OPERATION_NAMES, SYNC, TRUNCATE, WRITE, Disk
 from howlong import long
 from shipping import job, lines
-from smserver import wait_until
+from smserver import find_binary, wait_until
 
 
 def test_a_command_that_closes_its_output_lives_on(server, ship, tmp_path):
@@ -97,3 +101,33 @@ def test_a_spool_folder_that_fills_costs_lines_and_not_the_training(ship, small_
     assert result.stdout.count(b"\n") == 240 and b"the disk of the spool is full" in result.stderr and b"dropped because the disk of the spool was full" in result.stderr
     dropped = int(result.stderr.partition(b" lines (")[0].rsplit(b" ", 1)[1])
     assert 100 <= dropped < 240, result.stderr
+
+
+@pytest.mark.parametrize("way", ["command", "pipe"])
+@pytest.mark.parametrize("cause", [errno.ENOSPC, pytest.param(errno.EIO, marks=long)], ids=["full", "broken"])
+def test_each_write_of_a_spool_fails_once_and_no_line_is_lost_unsaid(server, ship, tmp_path, way, cause):
+    """The training runs on and ends as it does; each line is there once, or sm-ship says how many are not, or that they wait."""
+    disk, text = Disk(tmp_path / "faults"), [f"line {n}" for n in range(300)]
+    data = "".join(f"{line}\n" for line in text)
+    ship.program, ship.env["SM_FAULTS"] = find_binary("sm-ship-faults"), str(tmp_path / "faults")
+    outcomes = collections.Counter()
+    for operation in (WRITE, SYNC, TRUNCATE, OPEN, DELETE):
+        for number in itertools.count(1):
+            name = f"{OPERATION_NAMES[operation]}-{number}"
+            disk.arm(number, (operation,), action=FILL, cause=cause, torn_bytes=number % 3)
+            if way == "command":
+                result = ship.run("--job", name, "--", sys.executable, "-c", f"print({data!r}, end='')")
+                assert result.stdout.decode() == data, (name, result.stderr)
+            else:
+                result = ship.run("--job", name, data=data.encode())
+            has_failed = disk.get("failed") > 0
+            disk.mend()
+            assert result.returncode == 0, (name, result.stderr)
+            there = lines(server, name)
+            said = b"No space left" in result.stderr or b"full" in result.stderr or b"Input/output error" in result.stderr or b"dropped" in result.stderr
+            assert there == text or said and b"dropped" in result.stderr, (name, len(there), result.stderr)
+            if not has_failed:
+                break
+            outcomes[OPERATION_NAMES[operation], "said" if said else "without a word", len(there) == len(text)] += 1
+    print(outcomes)  # what failed, whether it was said, whether all lines are there
+    assert sum(outcomes.values()) > 3

@@ -1,4 +1,4 @@
-/* The small file that a test and sm-server-faults share, to say what is to fail while the server runs. */
+/* The small file that a test and sm-server-faults or sm-ship-faults share, to say what is to fail while it runs. */
 #pragma once
 
 #include <fcntl.h>

@@ -1,9 +1,9 @@
-/* A disk that fails, or is said to be a network's, and a clock that is set, for tests. The disk is an SQLite VFS over the real one, linked into sm-server-faults and nothing that is shipped.
+/* A disk that fails, or is said to be a network's, and a clock that is set, for tests. The disk is an SQLite VFS over the real one, linked into sm-server-faults, sm-ship-faults and nothing that is shipped.
  * What is to fail stands in a small shared file (SM_FAULTS names it, tests/support/faults.py writes it), so that a test can
  * count a run's operations, choose one, and mend the disk while the server runs. Not set: nothing fails.
  * The linker puts sqlite3_open_v2 through here (--wrap), which is after the server has configured SQLite.
- * Power loss: what was not synced is lost or there by chance (power.c), and then the process kills itself. Where the process ends, or the disk is full, files that the server itself
- * makes, writes, renames and removes are part of that disk, too; of those operations none fails otherwise. */
+ * Power loss: what was not synced is lost or there by chance (power.c), and then the process kills itself. Where the process ends, or with
+ * ACTION_FILL, files that the program itself makes, writes, cuts, syncs, renames and removes are part of that disk, too. */
 #include "power.h"
 
 #include "control.h"
@@ -118,6 +118,12 @@ static int fail_call(void)
 {
 	fail();
 	return -1;
+}
+
+/* A name that a process's end is too late for is there; one that the disk refuses is not. */
+static bool leaves_undone(void)
+{
+	return state.control->action == ACTION_FILL;
 }
 
 static struct power_file *power_of(struct file *file)
@@ -330,6 +336,28 @@ int __wrap_open(const char *path, int flags, ...)
 
 ssize_t __real_write(int fd, const void *from, size_t count);
 ssize_t __wrap_write(int fd, const void *from, size_t count);
+ssize_t __real_pwrite(int fd, const void *from, size_t count, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *from, size_t count, off_t offset);
+
+/* Of a torn one the first bytes are taken and their number is told, as write(2) has it where the disk fills; the next one is refused. */
+static ssize_t write_of_server(int fd, const void *from, size_t count, off_t offset)
+{
+	size_t torn = (size_t)state.control->torn_bytes;
+
+	if (has_power())
+		power_before_write(power_find_open(fd), offset, (int64_t)count);
+	ssize_t done =
+		has_power() ? __real_pwrite(fd, from, count, offset) : 0; /* chance may have it that it has arrived */
+	if (!must_fail(OP_WRITE))
+		return has_power() ? done : __real_pwrite(fd, from, count, offset);
+	if (!torn || torn >= count || state.control->failed)
+		return fail_call();
+	int before = errno;
+	done = __real_pwrite(fd, from, torn, offset);
+	fail();
+	errno = before; /* it was a success */
+	return done;
+}
 
 ssize_t __wrap_write(int fd, const void *from, size_t count)
 {
@@ -338,15 +366,36 @@ ssize_t __wrap_write(int fd, const void *from, size_t count)
 	if (!is_of_server() || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
 		return __real_write(fd, from, count);
 	enter();
-	if (has_power())
-		power_before_write(power_find_open(fd), lseek(fd, 0, SEEK_CUR), (int64_t)count);
-	ssize_t done = has_power() ? __real_write(fd, from, count) : 0; /* chance may have it that it has arrived */
-	if (must_fail(OP_WRITE))
-		done = fail_call();
-	else if (!has_power())
-		done = __real_write(fd, from, count);
+	ssize_t done = write_of_server(fd, from, count, lseek(fd, 0, SEEK_CUR));
+	if (done > 0)
+		lseek(fd, done, SEEK_CUR);
 	leave();
 	return done;
+}
+
+ssize_t __wrap_pwrite(int fd, const void *from, size_t count, off_t offset)
+{
+	if (!is_of_server())
+		return __real_pwrite(fd, from, count, offset);
+	enter();
+	ssize_t done = write_of_server(fd, from, count, offset);
+	leave();
+	return done;
+}
+
+int __real_ftruncate(int fd, off_t size);
+int __wrap_ftruncate(int fd, off_t size);
+
+int __wrap_ftruncate(int fd, off_t size)
+{
+	if (!is_of_server())
+		return __real_ftruncate(fd, size);
+	enter();
+	if (has_power())
+		power_before_cut(power_find_open(fd), size);
+	int code = must_fail(OP_TRUNCATE) ? fail_call() : __real_ftruncate(fd, size);
+	leave();
+	return code;
 }
 
 int __real_fsync(int fd);
@@ -377,8 +426,9 @@ int __wrap_rename(const char *from, const char *to)
 	enter();
 	if (has_power())
 		power_before_rename(from, to);
-	int code = __real_rename(from, to);
-	if (must_fail(OP_DELETE))
+	bool fails = must_fail(OP_DELETE);
+	int code = fails && leaves_undone() ? 0 : __real_rename(from, to);
+	if (fails)
 		code = fail_call();
 	leave();
 	return code;
@@ -392,10 +442,11 @@ int __wrap_link(const char *from, const char *to)
 	if (!is_of_server())
 		return __real_link(from, to);
 	enter();
-	int code = __real_link(from, to);
+	bool fails = must_fail(OP_DELETE);
+	int code = fails && leaves_undone() ? 0 : __real_link(from, to);
 	if (code == 0 && has_power())
 		power_after_create(to);
-	if (must_fail(OP_DELETE))
+	if (fails)
 		code = fail_call();
 	leave();
 	return code;
@@ -411,8 +462,9 @@ int __wrap_unlink(const char *path)
 	enter();
 	if (has_power())
 		power_before_rename(path, NULL);
-	int code = __real_unlink(path);
-	if (must_fail(OP_DELETE))
+	bool fails = must_fail(OP_DELETE);
+	int code = fails && leaves_undone() ? 0 : __real_unlink(path);
+	if (fails)
 		code = fail_call();
 	leave();
 	return code;

@@ -1,4 +1,4 @@
-"""The disk of sm-server-faults: which operation of SQLite's fails, and how (tests/support/faults.c reads it)."""
+"""The disk of sm-server-faults and sm-ship-faults: which operation fails, and how (tests/support/faults.c reads it)."""
 
 import errno
 import mmap
@@ -11,6 +11,7 @@ CHANGES = (WRITE, SYNC, TRUNCATE)
 OPERATION_NAMES = ("read", "write", "sync", "truncate", "open", "name")
 FAIL, KILL, POWER_LOSS, STALL, FILL = range(5)  # FILL: as FAIL, of the server's own files, too
 SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_READONLY = 778, 1034, 13, 8
+CODES = {WRITE: SQLITE_IOERR_WRITE, SYNC: SQLITE_IOERR_FSYNC, TRUNCATE: 1546, DELETE: 2570}  # of a failure that is not for want of room
 FOR_EVER = -1
 FIELDS = ("read", "write", "sync", "truncate", "open", "delete", "mask", "seen", "fail_at", "fail_count", "action", "code",
     "system_errno", "torn_bytes", "failed", "failed_operation", "clock_ms", "file_system", "keep", "sector_bytes", "seed", "kept_sectors", "lost_sectors", "empty_sectors", "lost_names", "lost_bytes_of_length")

@@ -1,6 +1,7 @@
 #include "cli/ship/rest_note.h"
 
 #include "base/arena.h"
+#include "base/file_place.h"
 #include "base/text_file.h"
 #include "cli/http/url.h"
 
@@ -186,7 +187,7 @@ static bool write_file(const char *path, struct span text)
 
 	if (fd < 0)
 		return false;
-	bool is_written = write(fd, text.ptr, text.len) == (ssize_t)text.len;
+	bool is_written = file_write(fd, text);
 	return close(fd) == 0 && is_written;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/spool/spool_file.h"
 
 #include "base/crypto.h"
+#include "base/file_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,17 +87,6 @@ void spool_file_done(struct spool_file *file)
 	*file = SPOOL_FILE_NONE;
 }
 
-static bool write_all(int fd, struct span text)
-{
-	while (text.len) {
-		ssize_t written = write(fd, text.ptr, text.len);
-		if (written < 0 && errno != EINTR)
-			return false;
-		text = span_skip(text, written > 0 ? (size_t)written : 0);
-	}
-	return true;
-}
-
 enum status spool_times_add(struct spool_times *times, size_t end, int64_t ts_ms, struct error *err)
 {
 	struct spool_run *last = times->count ? &times->items[times->count - 1] : NULL;
@@ -123,7 +113,7 @@ static enum status save_batch(
 {
 	for (size_t i = 0; i < batch->run_count; i++)
 		TRY(spool_times_add(&saved->times, at + batch->runs[i].end, batch->runs[i].ts_ms, err));
-	if (!write_all(fd, buf_span(&batch->text)))
+	if (!file_write(fd, buf_span(&batch->text)))
 		return error_set(err, ERR_IO, "cannot write what was left over: %s", strerror(errno));
 	for (size_t i = 0; i < batch->text.len; i++)
 		saved->lines += batch->text.ptr[i] == '\n';

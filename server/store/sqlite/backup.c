@@ -23,22 +23,43 @@ struct store_backup {
 
 /* ---- files ---- */
 
-/* What a connection leaves beside a file, and what would be read into the next one of its name. */
-static void remove_logs(const char *path)
+static enum status remove_beside(const char *path, const char *suffix, struct error *err)
 {
-	static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
+	AUTO_MEM char *name = path_with(path, suffix);
+
+	if (!name)
+		return error_no_memory(err);
+	return unlink(name) == 0 || errno == ENOENT ? OK : file_problem("remove", name, err);
+}
+
+/* What would be read into the next file of this name. */
+static enum status remove_logs(const char *path, struct error *err)
+{
+	TRY(remove_beside(path, "-shm", err));
+	TRY(remove_beside(path, "-journal", err));
+	return remove_beside(path, "-wal", err);
+}
+
+/* What is in them is part of their file. */
+static enum status move_logs(const char *path, const char *to_path, struct error *err)
+{
+	static const char *const suffixes[] = {"-wal", "-journal"};
 
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-		AUTO_MEM char *name = path_with(path, suffixes[i]);
-		if (name)
-			unlink(name);
+		AUTO_MEM char *from = path_with(path, suffixes[i]);
+		AUTO_MEM char *to = path_with(to_path, suffixes[i]);
+		if (!from || !to)
+			return error_no_memory(err);
+		if (rename(from, to) != 0 && errno != ENOENT)
+			return file_problem("rename", from, err);
 	}
+	return OK;
 }
 
 void copy_remove(const char *partial)
 {
 	unlink(partial);
-	remove_logs(partial);
+	(void)remove_logs(partial, NULL);
 }
 
 static void keep_first(void *context, const struct store_finding *finding)
@@ -58,7 +79,7 @@ static enum status check_copy(const char *partial, struct error *err)
 	uint64_t problems;
 
 	TRY(store_check(&(struct store_options){.path = partial}, &check, &problems, err));
-	remove_logs(partial);
+	TRY(remove_logs(partial, err));
 	if (problems)
 		return error_set(err, ERR_IO,
 			"the copy was not kept, because the check found %llu problems in it, as `sm-server check` will in the database: %s",
@@ -176,15 +197,23 @@ enum status store_backup_step(
 	return code == SQLITE_DONE ? close_copy(backup, err) : OK;
 }
 
-/* What whoever used an older copy of that name has left beside it goes before: it would be read into the new one. To the older
- * one it belongs until the new one is on the disk. */
+/* What whoever used an older copy of that name has left beside it would be read into the new one. To the older one it belongs until
+ * the new one is in its place. */
 static enum status keep_copy(const char *partial, const char *path, struct error *err)
 {
 	TRY(check_copy(partial, err));
 	TRY(file_sync(partial, err));
 	TRY(check_unused(path, err));
-	remove_logs(path);
-	return file_take_place(partial, path, err);
+	TRY(remove_beside(path, "-shm", err));
+	enum status status = move_logs(path, partial, err);
+	if (status == OK && rename(partial, path) != 0)
+		status = file_problem("rename to", path, err);
+	if (status != OK) {
+		(void)move_logs(partial, path, NULL);
+		return status;
+	}
+	(void)remove_logs(partial, NULL);
+	return file_sync_folder(path, err);
 }
 
 enum status store_backup_finish(struct store_backup *backup, struct error *err)
@@ -241,9 +270,8 @@ static enum status copy_bytes(int from, int to, const char *path, struct error *
 	if (!room)
 		return error_no_memory(err);
 	while ((got = read(from, room, COPY_BYTES)) > 0)
-		for (ssize_t done = 0, wrote; done < got; done += wrote)
-			if ((wrote = write(to, room + done, (size_t)(got - done))) <= 0)
-				return file_problem("write", path, err);
+		if (!file_write(to, span_of(room, (size_t)got)))
+			return file_problem("write", path, err);
 	return got == 0 ? OK : file_problem("read", path, err);
 }
 
@@ -264,41 +292,44 @@ static enum status copy_file(const char *from_path, const char *to_path, struct 
 	return status;
 }
 
-/* With its log: what is in the log is part of it. */
-static enum status set_aside(const char *path, struct error *err)
+/* With its log, also where an earlier restore was cut off between the two. */
+static enum status set_aside(const char *path, const char *before, bool exists, struct error *err)
 {
-	static const char *const suffixes[] = {"", "-wal"};
-	AUTO_MEM char *shared = path_with(path, "-shm");
-
-	for (size_t i = 0; i < 2; i++) {
-		AUTO_MEM char *from = path_with(path, suffixes[i]);
-		AUTO_MEM char *before = path_with(path, ".before-restore");
-		AUTO_MEM char *to = before ? path_with(before, suffixes[i]) : NULL;
-		if (!from || !to || !shared)
-			return error_no_memory(err);
-		if (rename(from, to) != 0 && errno != ENOENT)
-			return file_problem("rename", from, err);
-	}
-	if (unlink(shared) != 0 && errno != ENOENT)
-		return file_problem("remove", shared, err);
+	if (exists)
+		TRY(remove_logs(before, err)); /* of what was set aside earlier */
+	if (rename(path, before) != 0 && errno != ENOENT)
+		return file_problem("rename", path, err);
+	TRY(move_logs(path, before, err));
+	TRY(remove_beside(path, "-shm", err));
 	return file_sync_folder(path, err); /* the old log beside the new database would be read into it */
+}
+
+/* Else the next start would make a new database. */
+static void put_back(const char *before, const char *path)
+{
+	if (access(path, F_OK) != 0 && rename(before, path) == 0)
+		(void)move_logs(before, path, NULL);
 }
 
 static enum status restore_locked(const char *copy_path, const char *path, bool exists, struct error *err)
 {
 	AUTO_MEM char *partial = path_with(path, ".partial");
+	AUTO_MEM char *before = path_with(path, ".before-restore");
 
-	if (!partial)
+	if (!partial || !before)
 		return error_no_memory(err);
 	enum status status = copy_file(copy_path, partial, err);
 	if (status == OK)
 		status = file_sync(partial, err);
-	if (status == OK && exists)
-		status = set_aside(path, err);
 	if (status == OK)
-		status = file_take_place(partial, path, err);
-	if (status != OK)
-		copy_remove(partial);
+		status = set_aside(path, before, exists, err);
+	if (status == OK && rename(partial, path) != 0)
+		status = file_problem("rename to", path, err);
+	if (status == OK)
+		return file_sync_folder(path, err);
+	if (exists)
+		put_back(before, path);
+	copy_remove(partial);
 	return status;
 }
 

@@ -128,9 +128,15 @@ static enum status cannot_write(struct sqlite_reader *on, const char *why, struc
 	return status;
 }
 
+/* Where a COMMIT fails, SQLite's own is that of an earlier failure. */
+static int cause_of(const struct sqlite_reader *on)
+{
+	return on->system_errno ? on->system_errno : sqlite3_system_errno(on->db);
+}
+
 static enum status io_failure(struct sqlite_reader *on, struct error *err)
 {
-	int code = sqlite3_system_errno(on->db) ? sqlite3_system_errno(on->db) : on->system_errno;
+	int code = cause_of(on);
 
 	if (code == ENOSPC || code == EDQUOT || code == EFBIG)
 		return cannot_write(on, "the disk is full (free some space)", err);
@@ -154,8 +160,7 @@ static enum status translate(struct sqlite_reader *on, int code, struct error *e
 		return error_set(err, ERR_IO, "database '%s' is damaged: %s; restore a backup", on->path,
 			sqlite3_errmsg(on->db));
 	case SQLITE_CANTOPEN:
-		return file_failure(
-			on->path, sqlite3_system_errno(on->db) ? sqlite3_system_errno(on->db) : ENOENT, err);
+		return file_failure(on->path, cause_of(on) ? cause_of(on) : ENOENT, err);
 	case SQLITE_NOMEM:
 		return error_no_memory(err);
 	case SQLITE_INTERRUPT:
@@ -187,8 +192,10 @@ enum status connection_failure(struct store_reader *on, int code, struct error *
 
 enum status sqlite_run(struct store_reader *on, const char *sql, struct error *err)
 {
+	errno = 0;
 	int code = sqlite3_exec(sqlite_of(on), sql, NULL, NULL, NULL);
 
+	sqlite_reader_of(on)->system_errno = errno;
 	return code == SQLITE_OK ? OK : connection_failure(on, sqlite3_extended_errcode(sqlite_of(on)), err);
 }
 

@@ -1,3 +1,4 @@
+#include "base/file_place.h"
 #include "store/admin.h"
 #include "store/driver/connection.h"
 #include "store/sqlite/sqlite_store.h"
@@ -37,7 +38,7 @@ static enum status write_pid(int fd, const char *name, struct error *err)
 	char text[PID_TEXT_BYTES];
 	int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
 
-	if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)len, 0) != len)
+	if (ftruncate(fd, 0) != 0 || !file_write(fd, span_of(text, (size_t)len)))
 		return error_set(err, errno == ENOSPC || errno == EDQUOT ? ERR_UNAVAILABLE : ERR_IO,
 			"cannot write lock file '%s': %s", name, strerror(errno));
 	return OK;

@@ -37,7 +37,7 @@ struct sqlite_reader {
 	sqlite3 *db;
 	char *path;
 	uint64_t wal_frames; /* as of the last commit; the writer's only */
-	int system_errno; /* of the last step that failed */
+	int system_errno; /* of the last call of SQLite's that failed */
 	struct opening opening;
 	bool has_predicates;
 	struct predicate_of predicates[PREDICATES_MAX];

@@ -37,8 +37,10 @@ static enum status prepare(
 		TRY(buf_status(&plain, err));
 		sql = buf_span(&plain);
 	}
+	errno = 0;
 	int code = sqlite3_prepare_v3(sqlite_of(on), sql.ptr, (int)sql.len, flags, out, NULL);
 
+	sqlite_reader_of(on)->system_errno = errno;
 	if (code == SQLITE_ERROR)
 		return error_set(err, ERR_INTERNAL, "the database does not understand '%.*s': %s", SPAN_ARGS(sql),
 			sqlite3_errmsg(sqlite_of(on)));
@@ -140,7 +142,7 @@ enum status sqlite_statement_step(struct statement *s, bool *has_row, struct err
 			return OK;
 		}
 		s->code = sqlite3_extended_errcode(sqlite_of(s->on));
-		sqlite_reader_of(s->on)->system_errno = cause; /* SQLite forgets it where a COMMIT fails */
+		sqlite_reader_of(s->on)->system_errno = cause;
 	}
 	return connection_failure(s->on, s->code, err);
 }

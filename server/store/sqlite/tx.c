@@ -1,5 +1,7 @@
 #include "store/sqlite/sqlite_store.h"
 
+#include <errno.h>
+
 enum { WRITER_BUSY_MS = 2000 };
 
 static enum status run(struct store_reader *on, const char *sql, struct error *err)
@@ -79,7 +81,9 @@ enum status sqlite_checkpoint(struct store *store, bool is_idle, struct error *e
 	if (file_watch_look(store, NULL) != OK) /* nothing of ours goes into a file that is not */
 		return OK;
 	int mode = is_over ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, frames = 0, moved = 0;
+	errno = 0;
 	int code = sqlite3_wal_checkpoint_v2(on->db, NULL, mode, &frames, &moved);
+	on->system_errno = errno;
 	/* Busy: a reader stands in an old part. Readers are short, and the next call goes on where this one stopped. */
 	if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY)
 		return connection_failure(&on->head, code, err);

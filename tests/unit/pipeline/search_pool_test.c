@@ -8,6 +8,7 @@
 struct counts {
 	atomic_int of[40];
 	atomic_int *awaited; /* piece 0 goes on when this is not 0 */
+	atomic_bool has_begun;
 };
 
 static void work(void *context, struct search_hand *hand, size_t index)
@@ -15,6 +16,7 @@ static void work(void *context, struct search_hand *hand, size_t index)
 	struct counts *counts = context;
 
 	(void)hand;
+	atomic_store(&counts->has_begun, true);
 	while (!index && counts->awaited && !atomic_load(counts->awaited))
 		sched_yield();
 	atomic_fetch_add(&counts->of[index], 1);
@@ -61,7 +63,7 @@ TEST(who_waits_for_the_last_piece_works_on_what_comes_then)
 	CHECK_OK(search_pool_new(&pool, 1, 1000, &err));
 	counts[0].awaited = &counts[1].of[1];
 	search_pool_begin(pool, &first);
-	while (!__atomic_load_n(&first.next, __ATOMIC_RELAXED)) /* the other thread has it */
+	while (!atomic_load(&counts[0].has_begun)) /* the other thread has it */
 		sched_yield();
 	search_pool_begin(pool, &then);
 	search_pool_finish(pool, &hand, &first, &then);

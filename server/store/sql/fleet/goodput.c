@@ -515,7 +515,7 @@ enum status store_put_goodput(struct store_tx *tx, const struct goodput_row *row
 	struct goodput_day *old;
 	size_t old_count;
 	bool is_there;
-	int unpriced;
+	int unpriced = 0;
 
 	if (!arena)
 		return error_no_memory(err);
