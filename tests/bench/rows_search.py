@@ -28,13 +28,13 @@ SHAPES = [
 
 def load(server, path):
     with open(path, "rb") as file:
-        part, tail = 0, b""
+        part, tail, lines = 0, b"", 0
         while data := file.read(PART_BYTES):
             text, newline, tail_next = (tail + data).rpartition(b"\n")
             reply = server.post(f"/api/v1/logs?job=search&stream=algo-{part % STREAMS + 1}", text + newline, timeout=CATCH_UP_S)
             assert reply.status == 200, reply
-            part, tail = part + 1, tail_next
-    wait_until(lambda: read_metrics(server)["journal_bytes"] < 4 << 20, CATCH_UP_S, "the seal")
+            part, tail, lines = part + 1, tail_next, lines + reply.body["accepted"]
+    wait_until(lambda: read_metrics(server)["sealed_lines_total"] == lines, CATCH_UP_S, "the seal")
 
 
 def best_ms(run):
