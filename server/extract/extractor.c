@@ -221,6 +221,22 @@ void extractor_remember(struct extractor *extractor, struct span segment)
 		extractor_forget_recent(extractor);
 }
 
+/*
+ * Numbers in front of lines before any says a step. Those that only rise count lines, unless several say the same behind them, as processes do that
+ * begin. What was so up to the last line counts: this one may be the first of a counter's.
+ */
+static void note_start(struct extractor *extractor, int32_t rank, struct span text)
+{
+	if (extractor->attempts.has_step)
+		return;
+	extractor->is_surely_srun |= extractor->is_srun || extractor->has_fallen || extractor->has_echo;
+	const char *colon = memchr(text.ptr, ':', text.len);
+	uint64_t said = colon ? span_hash(span_skip(text, (size_t)(colon - text.ptr))) : 0;
+	extractor->has_echo |=
+		extractor->bare_rank != RANK_NONE && rank != extractor->bare_rank && said == extractor->bare_said;
+	extractor->bare_said = said;
+}
+
 /* srun's bare "3: " is a rank once the same number came twice in a row, or by what stands behind it (place.c). */
 static void read_rank(struct extractor *extractor, struct span text)
 {
@@ -232,9 +248,9 @@ static void read_rank(struct extractor *extractor, struct span text)
 	segment->bare_rank = RANK_NONE;
 	if (!is_bare)
 		return;
+	note_start(extractor, rank, text);
 	extractor->is_srun |= rank == extractor->bare_rank;
 	extractor->has_fallen |= rank < extractor->bare_rank;
-	extractor->is_surely_srun |= extractor->bare_rank != RANK_NONE && !extractor->attempts.has_step;
 	extractor->bare_rank = rank;
 	segment->rank = extractor->is_srun ? rank : RANK_NONE;
 	segment->bare_rank = rank;

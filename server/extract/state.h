@@ -79,7 +79,9 @@ struct extractor {
 	int32_t bare_rank; /* srun's number of the last line that had one */
 	bool is_srun; /* it is no counter of the trainer's */
 	bool has_fallen; /* one was lower than the one before it: else they may count lines */
-	bool is_surely_srun; /* lines had one before any said a step, where no counter is yet; or one fell within an epoch */
+	bool has_echo; /* two said the same behind one another; with bare_said only of lines before any step, and not packed */
+	uint64_t bare_said; /* a hash of what the last of these said */
+	bool is_surely_srun; /* before any line said a step, where no counter is yet, they fell, came again or said the same; or one fell within an epoch */
 	struct prefix_memory prefixes;
 	struct buf recent; /* the last lines that nobody took: they may have said the step of a format to come */
 	size_t recent_from; /* what stands in front of it is forgotten */

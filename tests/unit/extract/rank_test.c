@@ -146,6 +146,7 @@ TEST(a_ranks_first_point_is_its_own_where_it_was_silent_at_first)
 	AUTO_DONE(stream) s = auto_stream();
 
 	feed(&s, "0: loads the model");
+	feed(&s, "0: reads the data");
 	feed_losses(&s, said, sizeof said / sizeof *said);
 	check_series(&s, "train:loss", "1=10.5 2=20.5");
 	check_series(&s, "train:loss{rank=\"1\"}", "1=11.5 2=21.5");
@@ -169,6 +170,31 @@ TEST(numbers_in_front_that_only_rise_are_no_ranks)
 		check_series(&s, "train:loss{rank=\"1\"}", "0=1.5");
 		check_series(&s, "train:loss{rank=\"2\"}", "");
 		check_series(&s, "train:loss{rank=\"39\"}", "");
+	}
+}
+
+/* Of lines that are counted, as by nl or a console's archive: the first ones have a number, too, and an epoch, a step or both come again. */
+TEST(numbers_in_front_of_all_lines_are_no_ranks)
+{
+	static const char *const forms[] = {"%d: epoch %d loss: %d.5", "%d: step %d loss: %d.5"};
+
+	for (size_t i = 0; i < 4; i++) {
+		AUTO_DONE(stream) s = auto_stream();
+		feed(&s, "1: loading config");
+		feed(&s, "2: building model");
+		for (int line = 3; line < 60; line++) {
+			char text[64];
+			int step = i / 2 == 0 ? line / 6 : line < 40 ? line : line - 20;
+			snprintf(text, sizeof text, forms[i / 2], line, step, line);
+			feed(&s, text);
+			if (i % 2)
+				restart_stream(&s);
+		}
+		for (int rank = 0; rank < 60; rank++) {
+			char name[40];
+			snprintf(name, sizeof name, "train:loss{rank=\"%d\"}", rank);
+			check_series(&s, name, "");
+		}
 	}
 }
 
