@@ -267,12 +267,14 @@ static void follow(struct collapse *state, const struct nature *nature, const st
 	if (state->calm_run < CALM_RUN && ++state->open_blocks < GIVE_UP)
 		return;
 	state->deepest /= nature->times;
-	if (is_calm)
-		end_fall(state);
-	else
-		begin_new(state, value);
 	state->is_open = false;
-	incident_close(incident, point, to);
+	if (is_calm) {
+		end_fall(state);
+		incident_close(incident, point, to);
+	} else {
+		begin_new(state, value);
+		incident_close_as_level(incident, point, to);
+	}
 }
 
 static void feed(struct collapse *state, const struct nature *nature, uint64_t ordinal, const struct point *point,

@@ -5,6 +5,7 @@
 #include "model/query.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum token_kind { TOKEN_END, TOKEN_NUMBER, TOKEN_NAME, TOKEN_QUOTED, TOKEN_SIGN };
 
@@ -229,6 +230,16 @@ static enum status figure_op(struct parser *p, enum query_aggregate aggregate, s
 	}
 }
 
+static enum status no_function(const struct parser *p, const struct token *name)
+{
+	char text[160];
+
+	snprintf(text, sizeof text,
+		"there is no function '%.*s', only median(N), mean(N), min(N) and max(N) of the N points before this one",
+		(int)(name->text.len < 40 ? name->text.len : 40), name->text.ptr);
+	return fail(p, name->column, text, SPAN(""));
+}
+
 /* `loss`, `loss.max`, `"train:loss"`, `"train:loss".max`: the last dotted part is the figure. */
 static enum status parse_metric(struct parser *p)
 {
@@ -240,6 +251,8 @@ static enum status parse_metric(struct parser *p)
 	if (token.kind == TOKEN_NAME)
 		query_take_aggregate(&name, &aggregate);
 	TRY(next(p));
+	if (token.kind == TOKEN_NAME && is_sign(p, "("))
+		return no_function(p, &token);
 	if (token.kind == TOKEN_QUOTED && is_sign(p, ".")) {
 		char dotted[32] = "x.";
 		TRY(next(p));

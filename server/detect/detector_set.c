@@ -182,6 +182,12 @@ void incident_close(struct incident *incident, const struct point *point, const 
 	to->report(to->context, INCIDENT_CLOSED, incident);
 }
 
+void incident_close_as_level(struct incident *incident, const struct point *point, const struct report_to *to)
+{
+	incident->closed_why = INCIDENT_CLOSED_NEW_LEVEL;
+	incident_close(incident, point, to);
+}
+
 void incident_pack(const struct incident *incident, struct buf *out)
 {
 	pack_u64(out, incident->kind);

@@ -35,6 +35,14 @@ static void end(struct grad_spike *state, const struct point *point, const struc
 	incident_close(&state->incident, point, to);
 }
 
+static void give_up(struct grad_spike *state, const struct point *point, const struct report_to *to)
+{
+	robust_clear(state->window);
+	state->is_open = false;
+	state->odd = 0;
+	incident_close_as_level(&state->incident, point, to);
+}
+
 static void open_spike(struct grad_spike *state, enum severity severity, uint64_t ordinal, const struct point *point,
 	double score, const struct report_to *to)
 {
@@ -73,8 +81,7 @@ static void follow(struct grad_spike *state, const struct point *point, const st
 	if (state->calm_run >= CALM_RUN) {
 		end(state, point, to);
 	} else if (++state->points >= GIVE_UP) {
-		robust_clear(state->window);
-		end(state, point, to);
+		give_up(state, point, to);
 	} else if (log(state->incident.worst) > state->reported + M_LN2) {
 		state->reported = log(state->incident.worst);
 		to->report(to->context, INCIDENT_UPDATED, &state->incident);

@@ -56,5 +56,7 @@ struct incident incident_at(
 struct incident incident_again(const struct incident *open, const struct point *point);
 /* Reports it as recovered. The caller notes in its state that it is no longer open. */
 void incident_close(struct incident *incident, const struct point *point, const struct report_to *to);
+/* The same, of what has stayed for so long that it is taken for usual: that is no recovery. */
+void incident_close_as_level(struct incident *incident, const struct point *point, const struct report_to *to);
 void incident_pack(const struct incident *incident, struct buf *out);
 void incident_unpack(struct incident *incident, struct unpacker *in);

@@ -118,13 +118,15 @@ static void follow(struct loss_drop *state, const struct point *point, double me
 	}
 	if (state->calm_run < RUN && ++state->open_blocks < GIVE_UP)
 		return;
-	if (!is_calm) {
-		blocks_clear(&state->blocks);
-		state->best = 0;
-	}
 	state->is_open = false;
 	state->low_run = 0;
-	incident_close(incident, point, to);
+	if (is_calm) {
+		incident_close(incident, point, to);
+		return;
+	}
+	blocks_clear(&state->blocks);
+	state->best = 0;
+	incident_close_as_level(incident, point, to);
 }
 
 static void feed(void *of, uint64_t ordinal, const struct point *point, const struct report_to *to)

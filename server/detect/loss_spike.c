@@ -32,7 +32,7 @@
  * After an alarm the window is frozen until the points are normal again. The incident becomes a divergence, critical,
  * when 8 points in a row lie above half the way back to where training started (the median of its first 16 points), or
  * when 256 points later the loss still stands a fifth above its old level. A spike that lingers for 256 points below
- * that is the new level: it ends, and the window starts afresh; so does a divergence after 4096.
+ * that is the new level: it ends as that (closed_why), and the window starts afresh; so does a divergence after 4096.
  *
  * Sources. Window, robust z, evidence and the frozen window: the detector's figures were chosen on synthetic curves and
  * public training logs; relatives are OLMo-core's SkipStepOptimizer (6 sigma over 128 steps), Hampel's identifier, and
@@ -73,7 +73,7 @@ static void feed_watch(
 		z = jump = new = 0;
 	spike_gather(state, z, jump, point->step);
 	spells_gather(&state->spells, z, false);
-	spike_follow_points(state, point->value);
+	spike_follow_points(state, point);
 	memmove(state->news, state->news + 1, (SPIKE_NEWS - 1) * sizeof *state->news);
 	state->news[SPIKE_NEWS - 1] = (float)robust_clip(new, -8, 8);
 	double small = spike_small(state);
@@ -150,10 +150,13 @@ static bool is_far_on(const struct loss_spike *state, int64_t step)
 	return state->window->count >= 2 && robust_is_gap(gap, before);
 }
 
-/* The counter on the line begins again, and the loss far above: one model after the other in the same stream. */
+/* The counter on the line begins again, and the loss far above: one model after the other in the same stream. While an incident is
+ * open, far above where that is. */
 static bool is_next_training(const struct loss_spike *state, const struct point *point)
 {
-	double level = robust_expected(state->window);
+	const struct spike_alarm *alarm = &state->alarm;
+	double level = alarm->is_open ? alarm->level + alarm->height * (alarm->incident.worst - alarm->level)
+				      : robust_expected(state->window);
 
 	return point->in_epoch >= 1 && point->in_epoch <= 2 && point->step > point->in_epoch && level > 0 &&
 	       point->value > 2 * level;

@@ -54,14 +54,28 @@ static void follow(struct spike_alarm *alarm, const struct point *point, bool is
 	to->report(to->context, INCIDENT_UPDATED, &alarm->incident);
 }
 
-void spike_end_alarm(struct loss_spike *state, const struct point *point, const struct report_to *to)
+static void end_alarm(struct loss_spike *state)
 {
 	ramp_end(&state->ramp, state->window, state->alarm.is_ramp, state->alarm.level);
 	state->after = ROBUST_WINDOW;
 	state->was_odd = state->is_next = false;
 	state->alarm.is_open = false;
 	spike_forget_evidence(state);
+}
+
+void spike_end_alarm(struct loss_spike *state, const struct point *point, const struct report_to *to)
+{
+	end_alarm(state);
 	incident_close(&state->alarm.incident, point, to);
+}
+
+/* It stays: all starts afresh from there. */
+static void give_up(struct loss_spike *state, const struct point *point, const struct report_to *to)
+{
+	spells_drop(&state->spells);
+	robust_clear(state->window);
+	end_alarm(state);
+	incident_close_as_level(&state->alarm.incident, point, to);
 }
 
 /* The spike ends here and goes on as a divergence that began where it did. */
@@ -112,7 +126,7 @@ void spike_follow_alarm(
 
 	follow(alarm, point, z > 3, to);
 	spells_gather(&state->spells, z, !alarm->is_ramp && !is_divergence);
-	spike_follow_points(state, point->value);
+	spike_follow_points(state, point);
 	alarm->points++;
 	alarm->calm += (spike_is_sampled(state) ? 0.4 : 0.25) * (robust_clip(z, -8, 8) - alarm->calm);
 	alarm->height += 0.0625 * (robust_clip(excess / (alarm->incident.worst - alarm->level), 0, 1) - alarm->height);
@@ -122,9 +136,7 @@ void spike_follow_alarm(
 	} else if (!is_divergence && has_diverged(state)) {
 		become_divergence(state, ordinal, point, to);
 	} else if (alarm->points >= (is_divergence ? SPIKE_GIVE_UP : LINGER)) {
-		spells_drop(&state->spells);
-		robust_clear(state->window);
-		spike_end_alarm(state, point, to);
+		give_up(state, point, to);
 	}
 }
 

@@ -97,18 +97,16 @@ double spike_small(const struct loss_spike *state)
 
 void spike_gather(struct loss_spike *state, double z, double jump, int64_t step)
 {
-	for (size_t i = 1; i < SPIKE_RECENT; i++) {
-		state->z[i - 1] = state->z[i];
-		state->steps[i - 1] = state->steps[i];
-	}
+	memmove(state->z, state->z + 1, (SPIKE_RECENT - 1) * sizeof *state->z);
 	state->z[SPIKE_RECENT - 1] = (float)robust_clip(jump, -1e6, 1e6);
-	state->steps[SPIKE_RECENT - 1] = step;
 	ramp_gather(&state->ramp, state->window, z, step);
 }
 
-void spike_follow_points(struct loss_spike *state, double value)
+void spike_follow_points(struct loss_spike *state, const struct point *point)
 {
-	ramp_follow(&state->ramp, state->window, value);
+	memmove(state->steps, state->steps + 1, (SPIKE_RECENT - 1) * sizeof *state->steps);
+	state->steps[SPIKE_RECENT - 1] = point->step;
+	ramp_follow(&state->ramp, state->window, point->value);
 	state->after -= state->after > 0;
 }
 

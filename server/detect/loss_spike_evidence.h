@@ -25,7 +25,7 @@ unsigned spike_matches(struct loss_spike *state, const struct point *point, doub
 /* z: against what is expected; jump: against the last points as well. */
 void spike_gather(struct loss_spike *state, double z, double jump, int64_t step);
 /* After that; of points of an incident as well. */
-void spike_follow_points(struct loss_spike *state, double value);
+void spike_follow_points(struct loss_spike *state, const struct point *point);
 /* Of a point that belongs to no incident. */
 void spike_count_tail(struct loss_spike *state, double z);
 void spike_forget_evidence(struct loss_spike *state);

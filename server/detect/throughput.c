@@ -355,7 +355,7 @@ static void end_stretch(struct throughput *state, bool is_usual, const struct po
 	state->is_open = false;
 	forget_run(state);
 	if (state->is_said)
-		incident_close(&state->incident, point, to);
+		(is_usual ? incident_close_as_level : incident_close)(&state->incident, point, to);
 }
 
 /* A rate that walks among levels rises to another one within the stretch: from there on it must last anew. */

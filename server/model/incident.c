@@ -24,6 +24,7 @@ static const struct {
 	[INCIDENT_CLOSED_RULE_DISABLED] = {"rule_disabled", "until the rule was disabled"},
 	[INCIDENT_CLOSED_DEFINITIONS] = {"definitions_changed", "until other metric definitions did not find it"},
 	[INCIDENT_CLOSED_CLEARED] = {"fault_cleared", "until its fault was set right by hand"},
+	[INCIDENT_CLOSED_NEW_LEVEL] = {"new_level", "until it became the new level"},
 };
 
 static bool parse(const char *const *names, unsigned count, struct span name, unsigned *out)

@@ -19,6 +19,7 @@ enum incident_close {
 	INCIDENT_CLOSED_RULE_DISABLED,
 	INCIDENT_CLOSED_DEFINITIONS, /* a back-fill with others does not find it */
 	INCIDENT_CLOSED_CLEARED, /* somebody says that the fault was not the machine's */
+	INCIDENT_CLOSED_NEW_LEVEL, /* it stays as it is, and is compared with what was before no more */
 	INCIDENT_CLOSE_COUNT
 };
 

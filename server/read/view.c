@@ -4,6 +4,7 @@
  */
 #include "read/view.h"
 
+#include "extract/printed_name.h"
 #include "state/streams/directory.h"
 #include "state/streams/job_view.h"
 #include "state/pipeline_state.h"
@@ -21,13 +22,16 @@ struct viewing {
 	struct pipeline *pipeline;
 	struct arena *arena;
 	struct span metric;
+	const struct metric_definition
+		*printed; /* what the log prints by that name; NULL: nothing that is called otherwise */
 	unsigned parts;
 };
 
 static bool is_asked(const struct viewing *viewing, struct span metric, enum role role)
 {
 	return !viewing->metric.len || metric_matches(metric, viewing->metric) ||
-	       span_equal(viewing->metric, span_from(role_name(role)));
+	       span_equal(viewing->metric, span_from(role_name(role))) ||
+	       (viewing->printed && metric_matches(metric, viewing->printed->name));
 }
 
 static bool copy_tail(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
@@ -364,7 +368,7 @@ static enum status add_sealed(const struct viewing *viewing, struct store_reader
 enum status view_read_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	struct span stream, struct span metric, unsigned parts, struct job_view *out, struct error *err)
 {
-	struct viewing viewing = {pipeline, arena, metric, parts};
+	struct viewing viewing = {pipeline, arena, metric, printed_name_find(metric), parts};
 
 	*out = (struct job_view){.seq = atomic_load(&pipeline->figures.extracted_seq)};
 	TRY(store_read_job(reader, arena, job, &out->row, err));

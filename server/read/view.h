@@ -11,7 +11,7 @@ struct pipeline;
 
 enum view_parts { VIEW_SERIES = 1, VIEW_TAILS = 2 };
 
-/* stream "": all of them; metric "": all, else it (or the role so called) alone, without health. ERR_NOT_FOUND names the job or stream. */
+/* stream "": all of them; metric "": all, else it (or the role so called, or what the log prints so) alone, without health. ERR_NOT_FOUND names the job or stream. */
 enum status view_read_job(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	struct span stream, struct span metric, unsigned parts, struct job_view *out, struct error *err) MUST_CHECK;
 

@@ -115,9 +115,9 @@ enum status store_is_group_open(struct store_reader *reader, int64_t job_id, uin
 /* until_ms INT64_MAX: for good. ERR_NOT_FOUND */
 enum status store_mute_incident(
 	struct store_tx *tx, int64_t job_id, uint32_t incident_id, int64_t until_ms, struct error *err) MUST_CHECK;
-/* One of its group, or of the same kind and metric (or signature, or machine) in its job, is muted at that moment. */
-enum status store_is_muted(struct store_reader *reader, const struct incident_row *row, int64_t now_ms, bool *is_muted,
-	struct error *err) MUST_CHECK;
+/* Until when one of its group, or of the same kind and metric (or signature, or machine) in its job, is muted at that moment; 0: none is. */
+enum status store_read_muted_until(struct store_reader *reader, const struct incident_row *row, int64_t now_ms,
+	int64_t *until_ms, struct error *err) MUST_CHECK;
 /* The streams of those of its metric that are shown in it, its own first, by number. */
 enum status store_read_fold_streams(struct store_reader *reader, struct arena *arena, const struct incident_row *row,
 	size_t limit, struct span **out, size_t *count, struct error *err) MUST_CHECK;
@@ -177,7 +177,7 @@ enum status store_end_rule_incidents(
 	struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err) MUST_CHECK;
 
 enum notice_state {
-	NOTICE_WAITING, /* for the time that the rule wants it to last */
+	NOTICE_WAITING, /* for the time that the rule wants it to last; one that stands and whose incident is over: for the end of a mute */
 	NOTICE_HELD, /* told with others, once it is due */
 	NOTICE_TOLD,
 	NOTICE_OVER /* and so is the group; or nothing will be told */

@@ -352,3 +352,52 @@ def test_a_message_that_did_not_get_out_outlives_its_rule(server, receiver):
     assert server.delete(f"/api/v1/rules/{rule}").status == 204
     first, second = receiver.wait_for(2)
     assert first[1] == second[1] and told(receiver) == NAN[:1] * 2
+
+
+@pytest.mark.parametrize("kind", ["json", "pagerduty"])
+def test_an_end_within_a_mute_is_told_after_it(server, receiver, kind):
+    """What was told as open is told as over, once: a spike and a NaN are one group. What was never told is never told."""
+    add_webhook(server, receiver, **({"format": kind, "secret": ROUTING_KEY} if kind == "pagerduty" else {}))
+    ends = lambda: [body for _, body, _ in receiver.calls if b'"resolve"' in body or b'"incident.recovered"' in body]
+    server.send("j", falling(0, 300) + at(5.0, 300, 6))
+    spike = wait_for_incident(server, "j", kind="loss_spike", severity="warning")[0]
+    server.send("j", at("nan", 306, 3))
+    nan = wait_for_incident(server, "j", kind="non_finite")[0]
+    receiver.wait_for(2)
+    for muted in (spike, nan):
+        assert server.post(f"/api/v1/incidents/{muted['id']}/mute", json={"for_s": 600}).status == 204
+    server.send("j", falling(309, 31))
+    wait_for_incident(server, "j", count=2, state="recovered")
+    server.send("j", at("nan", 340, 3) + falling(343, 20))  # again within it, and over
+    wait_for_incident(server, "j", count=3, state="recovered")
+    night_is_over(server)  # but not the mute
+    wait_until(lambda: server.sql("SELECT count(*) FROM notices WHERE state = 0 AND due_ms > 1")[0][0], what="a look at what waits")
+    assert len(receiver.calls) == 2
+    server.stop()
+    server.sql("UPDATE incidents SET muted_until_ms = 1 WHERE muted_until_ms > 0")
+    server.sql("UPDATE notices SET due_ms = 1 WHERE state < 2")
+    server.start()
+    wait_until(ends, what="the end")
+    server.send("mark", falling(0, 3) + at("nan", 3, 1))
+    receiver.wait_for(4)
+    assert len(ends()) == 1 and len(receiver.calls) == 4
+    assert server.sql("SELECT DISTINCT state, is_standing FROM notices WHERE job_id = (SELECT job_id FROM jobs WHERE name = 'j')") == [(3, 0)]
+
+
+def test_what_is_open_again_after_a_mute_is_told_as_over_once(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", falling(0, 90) + at("nan", 90, 3))
+    nan = wait_for_incident(server, "j", kind="non_finite")[0]
+    receiver.wait_for(1)
+    assert server.post(f"/api/v1/incidents/{nan['id']}/mute", json={"for_s": 600}).status == 204
+    server.send("j", falling(93, 8) + at("nan", 101, 3))
+    wait_for_incident(server, "j", count=2, kind="non_finite")
+    server.stop()
+    server.sql("UPDATE incidents SET muted_until_ms = 1 WHERE muted_until_ms > 0")
+    server.sql("UPDATE notices SET due_ms = 1 WHERE state < 2")
+    server.start()
+    wait_until(lambda: not server.sql("SELECT 1 FROM notices WHERE state < 2"), what="a look at what waits")
+    server.send("j", falling(104, 8))
+    wait_until(lambda: len(told(receiver)) == 2, what="the end")
+    settle(server, receiver, "mark")
+    assert told(receiver) == NAN

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sqlite3
 import time
 
@@ -466,3 +467,30 @@ def test_what_an_older_version_told_is_not_told_again(make_server, receiver):
     nan(server, "mark")
     receiver.wait_for(3)
     assert list(zip(receiver.types(), message_jobs(receiver))) == [("incident.opened", "j"), ("incident.recovered", "j"), ("incident.opened", "mark")]
+
+
+def test_a_name_that_the_log_prints_means_the_metric_that_it_becomes(server):
+    """The example of docs/alerts.md, as it stands there."""
+    documentation = (pathlib.Path(__file__).parents[2] / "docs/alerts.md").read_text()
+    expression = re.search(r'"name":"slow","expression":"([^"]+)"', documentation)[1]
+    assert "tokens_per_second" in expression
+
+    def send(job, name, first, count, rate):
+        server.send(job, [f"step {n} loss={3 - n / 1000:.4f} {name}={rate + n % 7}" for n in range(first, first + count)])
+    send("before", "tokens_per_second", 1, 5, 50000)
+    rule = server.post("/api/v1/rules", json={"name": "slow", "expression": expression})
+    assert rule.status == 201
+    for job, name in (("j", "tokens_per_second"), ("k", "samples_per_second")):
+        send(job, name, 1, 600, 50000)
+        send(job, name, 601, 40, 30000)
+    mark = server.post("/api/v1/rules", json={"name": "mark", "expression": "loss > 2.9 for 3 steps"})
+    send("mark", "samples_per_second", 1, 20, 1)
+    opened = lambda: [row for row in server.get("/api/v1/incidents?kind=rule").body["incidents"] if row["job"] != "mark"]
+    wait_until(opened, what="the rule's incident")
+    wait_until(lambda: len(server.get("/api/v1/incidents?kind=rule").body["incidents"]) == 2, what="the other rule's, behind it")
+    assert mark.status == 201 and [(row["job"], row["metric"], row["opened_step"]) for row in opened()] == [("j", "train:throughput", 621)]
+    preview = server.post("/api/v1/rules/preview", json={"expression": expression}).body
+    assert ([fire["job"] for fire in preview["fires"]], preview["jobs"]) == (["j"], 2)
+    points = server.get("/api/v1/jobs/j/points?metric=tokens_per_second").body
+    assert points["metric"] == "train:throughput" and points == server.get("/api/v1/jobs/j/points?metric=train:throughput").body
+    assert server.get("/api/v1/jobs/k/points?metric=tokens_per_second").status == 404

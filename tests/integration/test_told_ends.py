@@ -1,5 +1,6 @@
 """What ends an incident is said as it was, and what goes wrong anew is said to those who took it for mended."""
 
+import json
 import time
 
 import pytest
@@ -373,3 +374,26 @@ def test_what_is_well_again_after_the_end_is_not_told(server, receiver):
     server.send("mark", falling(1, 59) + losses(60, ["nan"]))
     wait_until(lambda: [one for one in receiver.messages() if one["data"].get("job") == "mark"], what="the mark")
     assert [message["type"] for message in receiver.messages() if message["data"].get("job") == "j"] == ["incident.opened", "incident.recovered"]
+
+
+def test_a_divergence_is_over_when_the_loss_is_back_and_not_when_it_stays(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 400) + losses(401, [f"{9 + n % 7 / 100:.2f}" for n in range(700)]))
+    wait_for(server, "j", kind="divergence", state="open")
+    server.stop()
+    server.start()  # what was usual before is not forgotten
+    server.send("j", losses(1101, [f"{9 + n % 7 / 100:.2f}" for n in range(1000)]))
+    server.send("j", losses(2101, ["nan"]))  # whose incident is told behind whatever came before it
+    wait_until(lambda: told(receiver, "non_finite"), what="the mark")
+    with receiver.arrived:  # by their ids: what the first server had no time to note, the second sends again
+        bodies = {{name.lower(): value for name, value in headers.items()}["webhook-id"]: json.loads(body) for headers, body, _ in receiver.calls}
+    assert [body["type"] for body in bodies.values() if body["data"].get("kind") == "divergence"] == ["incident.opened"]
+    server.send("j", losses(2102, [f"{2.1 + n % 7 / 1000:.3f}" for n in range(40)]))
+    over = wait_for(server, "j", kind="divergence", state="recovered")
+    assert [row.get("closed_why") for row in over] == [None]
+    server.send("k", falling(1, 400) + losses(401, [f"{9 + n % 7 / 100:.2f}" for n in range(4200)]))
+    [row] = wait_for(server, "k", kind="divergence", state="recovered")
+    assert row["closed_why"] == "new_level" and row["evidence"]["expected"] < 2.3
+    ends = wait_until(lambda: [message["data"] for message in receiver.messages() if message["type"] == "incident.recovered"
+                               and message["data"]["job"] == "k"], what="the end")
+    assert [end["summary"] for end in ends] == ["train:loss of k: divergence, until it became the new level, algo-1"]

@@ -256,6 +256,16 @@ static enum generic_series series_of(const struct meaning *means, struct unit un
 	return is_time ? time_of(means, unit, value) : has_rate ? GENERIC_RATE : GENERIC_OTHER;
 }
 
+bool series_by_name(struct span name, enum generic_series *out)
+{
+	struct generic_value value = {.name = name};
+	struct meaning means = meaning_of(&value, SPLIT_NONE);
+	bool is_plain = means.hash && means.is >= MEANS_LOSS && means.is <= MEANS_TOKENS_RATE;
+
+	*out = is_plain ? series_of(&means, (struct unit){0}, &value) : GENERIC_OTHER;
+	return *out != GENERIC_OTHER;
+}
+
 /* No name stands there: the unit tells what it is. */
 static bool add_by_unit(
 	struct generic_line *out, const struct generic_value *printed, enum split split, struct unit unit)

@@ -68,6 +68,8 @@ struct generic_line {
 /* The name alone says which metric it is. */
 bool series_is_known(struct span name);
 bool series_is_loss(enum generic_series series);
+/* The name alone says which one, and no value of it is converted. */
+bool series_by_name(struct span name, enum generic_series *out);
 /*
  * Appends a value by its name as printed, blanks in it and all; the split is what stands before. False: it is no metric, or
  * there is no room.

@@ -196,7 +196,8 @@ static enum status hear_opening(struct hearing *h, const struct webhook_row *web
 		.group_id = incident_group(h->row),
 		.harm = incident_kind_harm(h->row->incident.kind)};
 	const struct rule *rule;
-	bool is_known, is_muted, is_quiet;
+	int64_t muted_until_ms;
+	bool is_known, is_quiet;
 
 	TRY(store_read_notice(store_tx_reader(h->tx), &notice, &is_known, err));
 	bool is_pending = is_known && (notice.state == NOTICE_HELD || notice.state == NOTICE_WAITING);
@@ -208,9 +209,9 @@ static enum status hear_opening(struct hearing *h, const struct webhook_row *web
 	TRY(choose(h, webhook->webhook_id, &rule, err));
 	if (!rule || !rule->tells)
 		return OK;
-	TRY(store_is_muted(store_tx_reader(h->tx), h->row, h->now_ms, &is_muted, err));
+	TRY(store_read_muted_until(store_tx_reader(h->tx), h->row, h->now_ms, &muted_until_ms, err));
 	TRY(is_cooling(h, rule, webhook->webhook_id, &is_quiet, err));
-	return is_muted || is_quiet ? OK : tell(h, rule, webhook, &notice, err);
+	return muted_until_ms || is_quiet ? OK : tell(h, rule, webhook, &notice, err);
 }
 
 /* About what was told, not about the one that ended last. */
@@ -227,14 +228,27 @@ static enum status put_recovery(
 	return put_incident(h->pipeline, h->tx, notice->webhook_id, &row, h->now_ms, err);
 }
 
+/* until_ms: of a mute, which the end of what was told outlasts; 0: it is told, or never will be. */
+static void end_group_notice(struct notice_row *notice, int64_t until_ms)
+{
+	if (until_ms && notice->is_standing) {
+		notice->state = NOTICE_WAITING;
+		notice->due_ms = until_ms;
+		return;
+	}
+	notice->is_standing = false;
+	if (notice->state != NOTICE_HELD) /* of that one the message will say how it stands */
+		notice->state = NOTICE_OVER;
+}
+
 /* All of the group are closed: one recovery, of the worst that was told. */
 static enum status hear_end(
 	struct hearing *h, struct arena *arena, const struct webhook_row *webhook, struct error *err)
 {
 	const struct notice_row *worst = NULL;
 	struct notice_row *notices;
+	int64_t muted_until_ms;
 	size_t count;
-	bool is_muted;
 
 	TRY(store_read_group_notices(store_tx_reader(h->tx), arena, webhook->webhook_id, h->row->job_id,
 		incident_group(h->row), &notices, &count, err));
@@ -244,13 +258,12 @@ static enum status hear_end(
 		if (is_wanted && (!worst || notices[i].severity > worst->severity))
 			worst = &notices[i];
 	}
-	TRY(store_is_muted(store_tx_reader(h->tx), h->row, h->now_ms, &is_muted, err));
-	if (worst && !is_muted)
+	TRY(store_read_muted_until(store_tx_reader(h->tx), h->row, h->now_ms, &muted_until_ms, err));
+	if (worst && !muted_until_ms)
 		TRY(put_recovery(h, arena, worst, err));
+	bool is_kept = worst && muted_until_ms < INT64_MAX;
 	for (size_t i = 0; i < count; i++) {
-		notices[i].is_standing = false;
-		if (notices[i].state != NOTICE_HELD) /* of that one the message will say how it stands */
-			notices[i].state = NOTICE_OVER;
+		end_group_notice(&notices[i], is_kept ? muted_until_ms : 0);
 		TRY(store_put_notice(h->tx, &notices[i], err));
 	}
 	return OK;
@@ -413,21 +426,47 @@ static enum status end_waiting(struct due *due, struct store_tx *tx, struct noti
 	return store_put_notice(tx, notice, err);
 }
 
+/* The mute is over, or goes on: an end that waited for it, of all that was told of the group. */
+static enum status end_muted(struct due *due, struct store_tx *tx, struct arena *arena, struct notice_row *notice,
+	const struct incident_row *row, struct error *err)
+{
+	struct hearing h = {
+		.pipeline = due->pipeline, .tx = tx, .row = row, .rules = due->rules, .now_ms = due->now_ms};
+	bool is_there, is_open;
+
+	TRY(store_read_notice(store_tx_reader(tx), notice, &is_there, err));
+	if (!is_there || !notice->is_standing)
+		return OK; /* told with another harm of the group */
+	TRY(store_is_group_open(store_tx_reader(tx), notice->job_id, notice->group_id, 0, &is_open, err));
+	if (!is_open) {
+		TRY(hear_end(&h, arena, &due->webhook, err));
+		due->has_deliveries |= h.has_deliveries;
+		return OK;
+	}
+	notice->state = NOTICE_TOLD; /* it is there again, and its end was never told */
+	return store_put_notice(tx, notice, err);
+}
+
 static enum status look_at(
 	struct due *due, struct store_tx *tx, struct arena *arena, struct notice_row *notice, struct error *err)
 {
-	struct incident_row row;
+	struct incident_row row = {0};
+
 	if (notice->group_id == JOB_RESTART_GROUP)
 		return OK; /* notices_run_restarts */
 	enum status status =
 		store_read_incident(store_tx_reader(tx), arena, notice->job_id, notice->incident_id, &row, err);
 
+	bool is_end = notice->state == NOTICE_WAITING && notice->is_standing && row.incident.state != INCIDENT_OPEN;
+	if (status == OK && is_end)
+		return end_muted(due, tx, arena, notice, &row, err);
 	if (status == ERR_NOT_FOUND || (status == OK && !due->webhook.is_enabled))
 		return end_notice(tx, notice, err);
 	TRY(status);
-	bool is_open, is_muted;
-	TRY(store_is_muted(store_tx_reader(tx), &row, due->now_ms, &is_muted, err));
-	if (is_muted) /* since it opened */
+	int64_t muted_until_ms;
+	bool is_open;
+	TRY(store_read_muted_until(store_tx_reader(tx), &row, due->now_ms, &muted_until_ms, err));
+	if (muted_until_ms) /* since it opened */
 		return end_notice(tx, notice, err);
 	row.incident.severity = notice->severity;
 	if (notice->state == NOTICE_WAITING)

@@ -1,5 +1,6 @@
 #include "pipeline/alert/watchers.h"
 
+#include "extract/printed_name.h"
 #include "model/incident.h"
 #include "model/metrics/main_metric.h"
 #include "pipeline/alert/incidents.h"
@@ -24,12 +25,16 @@ static bool has_series(const struct stream_state *stream, struct span name)
 	return false;
 }
 
-/* By its name, or the name before its labels. */
-static bool is_named(const struct series_state *series, struct span name)
+/* By its name, or the name before its labels; or as the log prints it, where no series of the stream bears that name. */
+static bool is_named(const struct stream_state *stream, const struct series_state *series, struct span name)
 {
 	struct span metric = span_from(series->metric);
+	enum role role;
 
-	return span_equal(metric, name) || span_equal(metric_bare_name(metric), name);
+	if (span_equal(metric, name) || span_equal(metric_bare_name(metric), name))
+		return true;
+	return !role_parse(name, &role) && printed_name_is(name, metric, span_from(series->unit)) &&
+	       !has_series(stream, name);
 }
 
 /* Else by its role, where no series of the stream bears that name: one of them answers for it when its points come. */
@@ -37,7 +42,7 @@ static bool is_meant(const struct stream_state *stream, const struct series_stat
 {
 	enum role role;
 
-	if (is_named(series, name))
+	if (is_named(stream, series, name))
 		return true;
 	return role_parse(name, &role) && role == series->role && role != ROLE_OTHER && !has_series(stream, name);
 }
@@ -73,7 +78,7 @@ static bool is_main(const struct stream_state *stream, const struct series_state
 static bool is_answer(
 	const struct stream_state *stream, const struct series_state *series, struct span name, int *is_the_main)
 {
-	if (is_named(series, name))
+	if (is_named(stream, series, name))
 		return true;
 	if (*is_the_main < 0)
 		*is_the_main = is_main(stream, series);

@@ -1,6 +1,7 @@
 /* Which metric is meant by a role: as the summaries say, so that charts, rows and searches agree; of a job that has none yet, by the same rule. */
 #include "read/charts/main_series.h"
 
+#include "extract/printed_name.h"
 #include "model/metrics/main_metric.h"
 #include "model/metrics/stream_name.h"
 #include "read/charts/chart_query.h"
@@ -76,6 +77,18 @@ static bool has_any(const struct job_view *view, struct span metric)
 	return false;
 }
 
+/* As the log prints it, while the metric is called otherwise: "tokens_per_second". */
+static struct span find_printed(const struct job_view *view, struct span name)
+{
+	for (size_t i = 0; i < view->stream_count; i++)
+		for (size_t j = 0; j < view->streams[i].series_count; j++) {
+			const struct series_view *series = &view->streams[i].series[j];
+			if (printed_name_is(name, series->metric, series->unit))
+				return series->metric;
+		}
+	return SPAN("");
+}
+
 enum status main_series_resolve(struct store_reader *reader, struct arena *arena, const struct job_view *view,
 	const struct chart_query *query, struct span *metric, struct error *err)
 {
@@ -88,6 +101,8 @@ enum status main_series_resolve(struct store_reader *reader, struct arena *arena
 	}
 	if (role_parse(query->metric, &role) && role != ROLE_OTHER)
 		TRY(main_series_find(reader, arena, view, role, &main, err));
+	else
+		main = find_printed(view, query->metric);
 	if (!main.len)
 		return error_set_field(err, ERR_NOT_FOUND, "metric", "job '%.*s' has no metric '%.*s'%s",
 			SPAN_ARGS(view->row.name), SPAN_ARGS(query->metric),

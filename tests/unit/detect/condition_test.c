@@ -105,6 +105,9 @@ TEST(mistakes_are_told_with_their_column)
 		{"loss.best > 1", "last, min, max, mean or count", 1},
 		{"loss and 3 > 2", "a comparison was expected", 1}, {"loss > (3 > 2)", "a number was expected", 8},
 		{"loss > 1.2.3", "a number was expected", 8}, {"\"loss\".foo > 1", "last, min, max, mean or count", 8},
+		{"absent(loss) for 5 min", "there is no function 'absent', only median(N), mean(N), min(N) and max(N)",
+			1},
+		{"loss > 2 * rate (5)", "there is no function 'rate'", 12},
 		{"loss ~ 3", "a comparison was expected", 1}, {"\"\" > 1", "a metric was expected", 1},
 		{"loss > median(2)+median(3)+median(4)+median(5)+median(6)", "at most 4 windows", 55}};
 

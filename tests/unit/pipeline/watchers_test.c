@@ -44,3 +44,34 @@ TEST(a_rule_changed_twice_between_two_commits_begins_anew)
 	rule_set_unref(mean);
 	rule_set_unref(median);
 }
+
+/* What is bound to the series by a rule about this name. */
+static size_t watchers_of(const char *expression, char *metric, char *unit, enum role role)
+{
+	struct series_state series = {.metric = metric, .unit = unit, .role = role, .series_id = 1},
+			    *list[] = {&series};
+	struct stream_state stream = {.series = list, .series_count = 1};
+	struct rule_set *rules = rules_of(expression, 1000, 1);
+
+	feed(&stream, rules, 0, 1);
+	size_t count = series.watcher_count;
+	watchers_free(series.watchers, series.watcher_count);
+	rule_set_unref(rules);
+	return count;
+}
+
+TEST(a_rule_is_of_the_metric_that_a_printed_name_becomes)
+{
+	const char *rate = "tokens_per_second > 9";
+
+	CHECK_INT(watchers_of(rate, "train:throughput", "tokens/s", ROLE_THROUGHPUT), 1);
+	CHECK_INT(watchers_of(rate, "train:throughput{preset=\"x\"}", "tokens/s", ROLE_THROUGHPUT), 1);
+	CHECK_INT(watchers_of(rate, "train:throughput", "samples/s", ROLE_THROUGHPUT), 0);
+	CHECK_INT(watchers_of(rate, "train:samples_per_second", "samples/s", ROLE_THROUGHPUT), 0);
+	CHECK_INT(watchers_of("avg_loss > 9", "train:loss", "", ROLE_LOSS), 1);
+	CHECK_INT(watchers_of("val_loss > 9", "val:loss", "", ROLE_EVAL_LOSS), 1);
+	CHECK_INT(watchers_of("val_loss > 9", "train:loss", "", ROLE_LOSS), 0);
+	CHECK_INT(watchers_of("lr > 9", "train:lr", "", ROLE_LEARNING_RATE), 1);
+	CHECK_INT(watchers_of("batch_time_s > 9", "train:step_time", "ms", ROLE_STEP_TIME),
+		0); /* it is kept in another unit */
+}

@@ -355,7 +355,7 @@ static void call_alert_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_twins(on, arena, 1, &group, (struct incident_twin **)&rows, &count, &err));
 	CHECK_OK(store_is_group_open(on, 1, 1, 0, &is_found, &err));
 	CHECK_OK(store_read_group_notices(on, arena, 1, 1, 1, (struct notice_row **)&rows, &count, &err));
-	CHECK_OK(store_is_muted(on, &group, 1, &is_found, &err));
+	CHECK_OK(store_read_muted_until(on, &group, 1, &ms, &err));
 	CHECK_OK(store_read_fold_streams(on, arena, &group, 5, (struct span **)&rows, &count, &err));
 	CHECK_OK(store_read_deliveries(on, arena, 1, 5, (struct delivery_row **)&rows, &count, &err));
 	CHECK_FAILS(store_read_delivery(on, arena, 1, 77, &delivery, &err), ERR_NOT_FOUND, "no delivery");

@@ -454,7 +454,8 @@ static int ask_group(size_t others)
 	struct span *streams;
 	int64_t next_id;
 	size_t count;
-	bool is_open, is_muted;
+	int64_t muted_until_ms;
+	bool is_open;
 
 	harness_begin(&h);
 	struct incident_row row = {.job_id = harness_job(&h, "restarts"),
@@ -476,9 +477,9 @@ static int ask_group(size_t others)
 	CHECK_OK(store_is_group_open(h.reader, row.job_id, first, 0, &is_open, &err));
 	CHECK(!is_open);
 	CHECK_OK(store_read_fold_streams(h.reader, h.arena, &row, MANY, &streams, &count, &err));
-	CHECK_OK(store_is_muted(h.reader, &row, 1, &is_muted, &err));
+	CHECK_OK(store_read_muted_until(h.reader, &row, 1, &muted_until_ms, &err));
 	CHECK_OK(store_next_incident_id(h.reader, row.job_id, &next_id, &err));
-	CHECK(!is_muted && next_id == row.incident_id + 1);
+	CHECK(!muted_until_ms && next_id == row.incident_id + 1);
 	int steps = take_steps(h.reader);
 	harness_done(&h);
 	return steps;

@@ -201,21 +201,24 @@ enum status store_mute_incident(
 	return changed ? OK : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
 }
 
-enum status store_is_muted(
-	struct store_reader *reader, const struct incident_row *row, int64_t now_ms, bool *is_muted, struct error *err)
+enum status store_read_muted_until(struct store_reader *reader, const struct incident_row *row, int64_t now_ms,
+	int64_t *until_ms, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
+	bool has_row;
 
 	TRY(statement_open(&s, reader,
-		"SELECT 1 FROM incidents AS i INDEXED BY incidents_muted"
+		"SELECT coalesce(max(i.muted_until_ms), 0) FROM incidents AS i INDEXED BY incidents_muted"
 		" WHERE i.job_id = ?1 AND i.muted_until_ms <> 0 AND i.muted_until_ms > ?2 AND (i.incident_id = ?3"
 		" OR i.cause_id = ?3 OR (i.kind = ?4 AND i.rule_id = ?5 AND i.metric = ?6"
-		" AND (i.opened_ordinal >> CAST(?7 AS INTEGER)) = ?8)) LIMIT 1",
+		" AND (i.opened_ordinal >> CAST(?7 AS INTEGER)) = ?8))",
 		err));
 	bind_numbers(&s, row->job_id, now_ms, incident_group(row), row->incident.kind, row->incident.rule_id);
 	bind_text(&s, row->metric);
 	bind_numbers(&s, INCIDENT_TIME_BITS, row->incident.opened_ordinal >> INCIDENT_TIME_BITS);
-	return statement_step(&s, is_muted, err);
+	TRY(statement_step(&s, &has_row, err));
+	*until_ms = has_row ? column_i64(&s) : 0;
+	return OK;
 }
 
 enum status store_read_fold_streams(struct store_reader *reader, struct arena *arena, const struct incident_row *row,

@@ -299,7 +299,7 @@ static enum status update_opening(
 static bool is_by_points(enum incident_close why)
 {
 	return why == INCIDENT_CLOSED_ITSELF || why == INCIDENT_CLOSED_WITH_ATTEMPT ||
-	       why == INCIDENT_CLOSED_DEFINITIONS;
+	       why == INCIDENT_CLOSED_DEFINITIONS || why == INCIDENT_CLOSED_NEW_LEVEL;
 }
 
 enum status store_replace_incident(struct store_tx *tx, const struct dead_series *old, enum incident_sameness sameness,

@@ -197,6 +197,7 @@ export default {
   "until the rule was disabled": "直到规则被停用",
   "until other metric definitions did not find it": "直到其他指标定义不再找到它",
   "until its fault was set right by hand": "直到其故障被手动更正",
+  "until it became the new level": "直到它成为新的水平",
   "retention due": "即将到期",
   "reward collapse": "奖励坍缩",
   "severity": "严重程度",

@@ -35,6 +35,7 @@ const END_WORDS: Readonly<Record<string, string>> = {
   rule_disabled: say("until the rule was disabled"),
   definitions_changed: say("until other metric definitions did not find it"),
   fault_cleared: say("until its fault was set right by hand"),
+  new_level: say("until it became the new level"),
 };
 
 export function IncidentsView({ search, state, id }: { search: string; state: string; id: string }) {
