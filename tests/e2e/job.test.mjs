@@ -508,6 +508,34 @@ test("where nothing is known, it says so", async ({ server, page, open }) => {
   await shot(page, "job-training-empty");
 });
 
+for (const width of [390, 1280, 1400, 1760])
+  test(`the worst incident first, its step and that it is over whole, at ${width} px`, { viewport: { width, height: 900 } }, async ({ server, page, open }) => {
+    const { opened_step: step } = await sendSpiked(server, "spiked");
+    await openJob(page, open, "spiked");
+    const chip = page.locator(".jobincidents button").first();
+    await chip.waitFor();
+    assert.match((await chip.innerText()).replace(/\s+/g, " "), new RegExp(`^◆ critical divergence train:loss @ ${step.toLocaleString("en")} recovered$`));
+    const cut = await page.$$eval(".jobincidents button :is(.num, .dim)", (all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > one.closest("button").getBoundingClientRect().right).map((one) => one.innerText),
+    );
+    assert.deepEqual(cut, []);
+    const box = await chip.boundingBox();
+    assert.ok(box.x + box.width <= width, "out of the window");
+    assert.ok(await page.getByRole("link", { name: "3 incidents" }).isVisible());
+    await shot(page, `job-incidents-${width}`);
+  });
+
+test("an incident's link shows no steps behind the last one, and calls no line new", async ({ server, page, open }) => {
+  const incident = await sendSpiked(server, "spiked");
+  await open(`/jobs/spiked?metric=${incident.metric}&step=${incident.opened_step}&incident=${incident.id}`);
+  await until(page, () => new URLSearchParams(location.search).has("to"), "the window");
+  const asked = new URL(page.url()).searchParams;
+  assert.equal(asked.get("to"), "2599");
+  assert.ok(Number(asked.get("from")) < incident.first_step);
+  await page.locator(`.line[id$="L${asked.get("line")}"]`).waitFor();
+  assert.deepEqual(await texts(page, ".newlines"), []);
+});
+
 test("what is said of a curve ends with the value that is shown", async ({ server, page, open }) => {
   await sendSpiked(server, "spiked");
   await openJob(page, open, "spiked");
