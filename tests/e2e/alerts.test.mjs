@@ -195,3 +195,16 @@ test("what a training called its own alert is its name in each list, with its st
   await open("/jobs/own%2Ffirst");
   await page.locator(".jobincidents", { hasText: "alert: grad up" }).getByText("@ 12").waitFor();
 });
+
+test("on a phone the job of an incident can be read", { viewport: { width: 390, height: 800 } }, async ({ server, page, open }) => {
+  await server.send("bad-spike", withNaN(40));
+  await waitUntil(async () => (await incidents(server)).length > 0, "the incident");
+  await open("/incidents");
+  const name = page.locator("table.incidents td.name bdi").first();
+  await name.waitFor();
+  const box = await name.boundingBox();
+  assert.ok(box.x > 0 && box.x + box.width <= 390, `the name from ${box.x}, ${box.width} px wide`);
+  const cell = await page.locator("table.incidents td.name").first().boundingBox();
+  assert.ok(cell.x <= 390 * 0.62, "room for longer ones");
+  await shot(page, "incidents-phone");
+});

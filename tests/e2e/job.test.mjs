@@ -21,6 +21,17 @@ async function story(server, job = "llama-2", more = {}) {
   return say;
 }
 
+/** A loss that leaves for 600 steps and comes back, and later a short spike: three incidents that are over, the worst not the newest. */
+async function sendSpiked(server, job) {
+  const loss = (n) => 2 + 3 * Math.exp(-n / 80) + ((n * 7919) % 100) / 2000 + (n >= 1000 && n < 1600 ? 6 : n >= 2200 && n < 2204 ? 5 : 0);
+  await server.send(job, Array.from({ length: 2600 }, (_, n) => `step: ${n} loss: ${loss(n).toFixed(4)} lr: ${(n * 1e-6).toFixed(6)}`));
+  await server.waitForPoints(job, "train:loss", 2600);
+  await server.post(`/api/v1/jobs/${job}/transitions`, { SecondaryStatus: "Completed", time_ms: Date.now() });
+  const all = async () => (await server.get("/api/v1/incidents")).body.incidents;
+  await waitUntil(async () => (await all()).filter(({ state }) => state === "recovered").length === 3, "what happened to the loss");
+  return (await all()).find((one) => one.kind === "divergence");
+}
+
 const timeline = (page) => page.locator(".timeline");
 const figure = (page, label) => page.locator(".figure", { has: page.locator(`dt:text-is("${label}")`) });
 const tab = (page, name) => page.click(`.jobtabs a:text-is('${name}')`);
@@ -495,4 +506,54 @@ test("where nothing is known, it says so", async ({ server, page, open }) => {
   }
   await waitUntil(async () => (await page.locator('h2:text-is("Requests to S3")').count()) === 0, "no requests to S3 where the log tells of none");
   await shot(page, "job-training-empty");
+});
+
+for (const width of [390, 1280, 1400, 1760])
+  test(`the worst incident first, its step and that it is over whole, at ${width} px`, { viewport: { width, height: 900 } }, async ({ server, page, open }) => {
+    const { opened_step: step } = await sendSpiked(server, "spiked");
+    await openJob(page, open, "spiked");
+    const chip = page.locator(".jobincidents button").first();
+    await chip.waitFor();
+    assert.match((await chip.innerText()).replace(/\s+/g, " "), new RegExp(`^◆ critical divergence train:loss @ ${step.toLocaleString("en")} recovered$`));
+    const cut = await page.$$eval(".jobincidents button :is(.num, .dim)", (all) =>
+      all.filter((one) => one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > one.closest("button").getBoundingClientRect().right).map((one) => one.innerText),
+    );
+    assert.deepEqual(cut, []);
+    const box = await chip.boundingBox();
+    assert.ok(box.x + box.width <= width, "out of the window");
+    assert.ok(await page.getByRole("link", { name: "3 incidents" }).isVisible());
+    await shot(page, `job-incidents-${width}`);
+  });
+
+test("an incident's link shows no steps behind the last one, and calls no line new", async ({ server, page, open }) => {
+  const incident = await sendSpiked(server, "spiked");
+  await open(`/jobs/spiked?metric=${incident.metric}&step=${incident.opened_step}&incident=${incident.id}`);
+  await until(page, () => new URLSearchParams(location.search).has("to"), "the window");
+  const asked = new URL(page.url()).searchParams;
+  assert.equal(asked.get("to"), "2599");
+  assert.ok(Number(asked.get("from")) < incident.first_step);
+  await page.locator(`.line[id$="L${asked.get("line")}"]`).waitFor();
+  assert.deepEqual(await texts(page, ".newlines"), []);
+});
+
+test("what is said of a curve ends with the value that is shown", async ({ server, page, open }) => {
+  await sendSpiked(server, "spiked");
+  await openJob(page, open, "spiked");
+  const said = (metric) => page.locator(`figure[aria-label="${metric}"] p.hidden`).last();
+  for (const metric of ["train:loss", "train:lr"]) {
+    await page.locator(`figure[aria-label="${metric}"]`).scrollIntoViewIfNeeded();
+    const shown = await page.locator(`figure[aria-label="${metric}"] .readout b`).innerText();
+    await waitUntil(async () => (await said(metric).innerText()).includes(`2,600 points up to step 2,599; last ${shown},`), `the last ${metric}, ${shown}`);
+  }
+});
+
+test("of ranks at one step the job's page and the list show the same one, and the page says which", async ({ server, page, open }) => {
+  for (const rank of [1, 2, 3, 4]) await server.send("ranks", Array.from({ length: 30 }, (_, n) => line(n + (rank === 3 ? 1 : 0), `step: ${n} loss: ${rank}.5`)), `algo-${rank}`);
+  for (const rank of [1, 2, 3, 4]) await server.waitForPoints("ranks", "train:loss", 30, `algo-${rank}`);
+  const last = async () => (await server.get("/api/v1/jobs/ranks")).body.metrics?.find((one) => one.metric === "train:loss")?.last;
+  await waitUntil(async () => (await last()) === 3.5, "the row's last");
+  await openJob(page, open, "ranks");
+  await until(page, () => document.querySelector(".figure .value, .figure dd")?.innerText.startsWith("3.5"), "the same on the page");
+  await figure(page, "loss").locator(".value").hover();
+  await until(page, () => /\balgo-3\b/.test(document.querySelector(".figure .tip")?.innerText ?? ""), "whose it is");
 });

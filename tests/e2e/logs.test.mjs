@@ -225,3 +225,16 @@ test("what fails is said, and tried again", async ({ server, page, open, allow }
     await waitUntil(async () => (await page.locator(".log .problem").count()) === 0, "the problem to go");
   }
 });
+
+test("lines that were there before are not called new, in whichever list", async ({ server, page, open }) => {
+  const base = Date.now() - 3_600_000;
+  for (const stream of ["algo-1", "algo-2"]) await sendAt(server, "llama", stream, losses(0, 600), base, 1000);
+  await open(`/jobs/llama/logs?merged=1&at=${base + 100_000}`);
+  await page.locator(".lines.merged .line").first().waitFor();
+  assert.deepEqual(await texts(page, ".newlines"), []);
+  await server.send("llama", losses(600, 3));
+  await until(page, () => document.querySelector(".newlines")?.innerText.includes("3 new lines"), "what is new");
+  await page.click(".newlines");
+  await page.locator(".lines.merged .line", { hasText: "step: 602 " }).waitFor();
+  await until(page, () => !document.querySelector(".newlines"), "nothing new");
+});

@@ -183,6 +183,19 @@ test("curves by stream and time, and one of a single point", async ({ server, pa
   await drawn(page, 0);
 });
 
+test("a panel names its curves, each beside a piece of its line", async ({ server, page, open }) => {
+  await sendRuns(server);
+  await open("/");
+  await page.getByRole("link", { name: "Workspace" }).click();
+  await page.getByRole("button", { name: "Nothing" }).click();
+  await page.getByRole("button", { name: "Add a panel of curves" }).click();
+  await page.getByLabel("Expressions, one a line").fill("loss");
+  await drawn(page, 0);
+  await waitUntil(async () => (await texts(page, ".panel .groups span")).sort().join() === JOBS.join(), "the names");
+  assert.equal(await page.locator(".panel .groups line").count(), JOBS.length);
+  await shot(page, "workspace-legend");
+});
+
 test("values under the cursor stand with their own steps", async ({ server, page, open }) => {
   const every = (by, of) => Array.from({ length: 1000 / by + 1 }, (_, n) => of(n * by));
   const metric = (name, by) => ({ metric: name, stream: "algo-1", step: every(by, (s) => s), value: every(by, (s) => 5 - s / 1000) });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Break, Goodput, Incident } from "../src/api/types";
-import { mergeIncident } from "../src/lib/chart/incidentorder";
+import { mergeIncident, worstFirst } from "../src/lib/chart/incidentorder";
 import { restartsOf } from "../src/lib/jobs/jobevents";
 import { evidenceLine, incidentTitle, incidentWindow, layoutMarks } from "../src/lib/chart/marks";
 
@@ -43,6 +43,18 @@ test("looks at enough around an incident to see what was normal", () => {
   expect(incidentWindow(incident({ opened_step: 3 }), "step", 0, 5)).toEqual([0, 13]);
   expect(incidentWindow(one, "relative", 1_000_000, 0)).toEqual([3_100_000, 4_900_000]);
   expect(incidentWindow(incident({}), "step", 0, 0)).toBeNull();
+});
+
+test("looks at nothing behind the end of the data", () => {
+  const long = incident({ opened_step: 1722, first_step: 1713, last_step: 2205 });
+  expect(incidentWindow(long, "step", 0, 2599, 2599)).toEqual([729, 2599]);
+  // What is known of it may be newer than what is known of the metrics.
+  expect(incidentWindow(long, "step", 0, 2000, 2000)).toEqual([729, 2205]);
+});
+
+test("the worst stands first, open before over, and information last", () => {
+  const list = [incident({ id: "note", severity: "info" }), incident({ id: "new", state: "recovered" }), incident({ id: "old", state: "recovered" }), incident({ id: "open" }), incident({ id: "over", severity: "critical", state: "recovered" }), incident({ id: "worst", severity: "critical" })];
+  expect(worstFirst(list).map((one) => one.id)).toEqual(["worst", "open", "over", "new", "old", "note"]);
 });
 
 test("an incident of a job has no step, one of a series has, be it 0", () => {

@@ -20,6 +20,7 @@ export interface MetricSummary {
   count?: number;
   first_step?: number;
   last_step?: number;
+  last_ts_ms?: number;
   final?: Num;
 }
 

@@ -1,5 +1,7 @@
 // Lists of incidents: their order, and what becomes of one that changes.
-import type { Incident } from "../../api/types";
+import type { Incident, Severity } from "../../api/types";
+
+export const WEIGHT: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
 
 export const isOpen = (incident: Incident): boolean => incident.state === "open";
 
@@ -13,3 +15,8 @@ export function sortIncidents(list: readonly Incident[]): Incident[] {
     (a, b) => Number(isOpen(b)) - Number(isOpen(a)) || (b.opened_ms ?? 0) - (a.opened_ms ?? 0),
   );
 }
+
+/** Of those that are of the same harm the order stays; what is for information alone is no harm, open or not. */
+export const worstFirst = (list: readonly Incident[]): Incident[] => [...list].sort((a, b) => harmOf(b) - harmOf(a));
+
+const harmOf = (incident: Incident): number => WEIGHT[incident.severity] && WEIGHT[incident.severity] + (isOpen(incident) ? 2 : 0);

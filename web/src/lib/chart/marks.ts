@@ -2,12 +2,11 @@ import type { Incident, Severity } from "../../api/types";
 import { say, t } from "../../i18n/i18n";
 import { stepOf } from "./incidentstep";
 import { TITLES } from "./kindtitles";
+import { WEIGHT } from "./incidentorder";
 import { cutMiddle } from "../text/format";
 import type { Axis } from "../url/url";
 
 export { isOpen } from "./incidentorder";
-
-const WEIGHT: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
 
 export const SEVERITY_GLYPH: Record<Severity, string> = { info: "◇", warning: "▲", critical: "◆" };
 
@@ -72,8 +71,8 @@ export function incidentTitle(incident: Incident): string {
   return `${t(WORDS[incident.severity] ?? incident.severity)}: ${whole} (${t(WORDS[incident.state] ?? incident.state)})`;
 }
 
-/** The stretch of x to look at around an incident: wide enough to see what was normal. */
-export function incidentWindow(incident: Incident, axis: Axis, startMs: number, lastStep: number): [number, number] | null {
+/** The stretch of x to look at around an incident: wide enough to see what was normal. Behind the step `end` there is nothing to see. */
+export function incidentWindow(incident: Incident, axis: Axis, startMs: number, lastStep: number, end = Infinity): [number, number] | null {
   if (axis !== "step") {
     if (incident.opened_ms === undefined) return null;
     const at = axis === "relative" ? incident.opened_ms - startMs : incident.opened_ms;
@@ -84,7 +83,7 @@ export function incidentWindow(incident: Incident, axis: Axis, startMs: number, 
   const first = incident.first_step ?? opened;
   const last = Math.max(opened, incident.last_step ?? opened);
   const room = Math.max(10, Math.round(lastStep * 0.03), (last - first) * 2);
-  return [Math.max(0, first - room), last + room];
+  return [Math.max(0, first - room), Math.min(last + room, Math.max(last, end))];
 }
 
 const AROUND_MS = 15 * 60_000;

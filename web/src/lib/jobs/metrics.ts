@@ -10,12 +10,15 @@ export interface Metric {
   /** It answers for its role, as the server says. */
   isMain: boolean;
   unit: string;
-  /** Streams in natural order; the first speaks for `last`. */
+  /** In natural order. */
   streams: string[];
   count: number;
+  /** Of the stream that is furthest, of those at one step the latest, as the server says it of the job. */
   last: Num | undefined;
+  lastStream: string | undefined;
   firstStep: number | undefined;
   lastStep: number | undefined;
+  lastMs: number | undefined;
   min: number | undefined;
   max: number | undefined;
   higher: boolean | undefined;
@@ -46,6 +49,7 @@ export function groupMetrics(series: readonly SeriesInfo[]): Metric[] {
       group.streams.push(one.stream);
       group.nodes.push(nodeOf(one, one.stream));
     }
+    setLast(group, one.stream, one.last_step, one.last_ts_ms, one.last);
     group.count += one.count ?? 0;
     group.firstStep = lower(group.firstStep, one.first_step);
     group.min = lower(group.min, finite(one.min));
@@ -63,8 +67,10 @@ function newMetric(one: SeriesInfo): Metric {
     streams: one.stream ? [one.stream] : [],
     count: one.count ?? 0,
     last: one.last,
+    lastStream: one.stream,
     firstStep: one.first_step,
     lastStep: one.last_step,
+    lastMs: one.last_ts_ms,
     min: finite(one.min),
     max: finite(one.max),
     higher: one.higher,
@@ -105,14 +111,17 @@ export function applyPoints(metrics: readonly Metric[], series: readonly LiveSer
   return next.length > metrics.length ? sortMetrics(next) : next;
 }
 
-function applyPoint(metric: Metric, stream: string, [step, , value]: LivePoint): void {
+function applyPoint(metric: Metric, stream: string, [step, ms, value]: LivePoint): void {
   metric.count++;
   metric.min = lower(metric.min, finite(value));
   metric.max = higher(metric.max, finite(value));
-  if (stream === metric.streams[0] && (metric.lastStep === undefined || step >= metric.lastStep)) {
-    metric.last = value;
-    metric.lastStep = step;
-  }
+  setLast(metric, stream, step, ms, value);
+}
+
+function setLast(metric: Metric, stream: string | undefined, step: number | undefined, ms: number | undefined, value: Num | undefined): void {
+  const further = (step ?? -Infinity) - (metric.lastStep ?? -Infinity);
+  // A stream's own points come in order, whatever its clock says.
+  if (further > 0 || (!(further < 0) && (stream === metric.lastStream || (ms ?? 0) > (metric.lastMs ?? 0)))) Object.assign(metric, { last: value, lastStream: stream, lastStep: step, lastMs: ms });
 }
 
 function finite(value: Num | undefined): number | undefined {

@@ -29,7 +29,7 @@ const WANTED_HEIGHT = 33_000_000;
 const SPARK_WIDTH = 76;
 const SPARK_HEIGHT = 20;
 
-const lengthOf = ({ width }: Column): string => (typeof width === "number" ? `${width}px` : width);
+const lengthOf = ({ width }: Column): string => (typeof width === "number" ? `calc(${width}px - var(--slim, 0px))` : width);
 
 function measureMost(): number {
   const probe = document.createElement("div");

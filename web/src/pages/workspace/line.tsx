@@ -15,6 +15,7 @@ import type { RunsSpec } from "../../state/workspace/runs";
 import { navigate } from "../../state/core/router";
 import { useStore } from "../../state/core/store";
 import type { WorkspaceStore } from "../../state/workspace/workspace";
+import { Swatch } from "../../ui/swatch";
 import { Skeleton } from "../../ui/skeleton";
 import { ProblemBox } from "../../ui/problem";
 import { round } from "../job/chart/plotview";
@@ -111,6 +112,14 @@ function Lines({ store, workspace, panel, cursor, read }: Props & { read: Read[]
       />
       {!curves && !problem && rows?.length !== 0 && <Skeleton rows={3} />}
       {(rows?.length === 0 || curves?.length === 0) && <Empty>{rows?.length === 0 ? t("No job is found.") : t("None of these jobs has it.")}</Empty>}
+      <p class="groups">
+        {overlays?.map(({ name, pen }) => (
+          <span key={name}>
+            <Swatch pen={pen} />
+            <bdi>{name}</bdi>
+          </span>
+        ))}
+      </p>
       <Left undrawn={drawn?.undrawn.value ?? []} />
       <Note total={runs?.total.value ?? 0} jobs={jobs.length} asked={drawn?.asked.value ?? 0} />
     </>

@@ -20,11 +20,12 @@ export class MergedStore extends Store {
   readonly isLoaded = signal(false);
   /** How many lines have been put before the first ones: the reader's place moves by as many rows. */
   readonly added = signal(0);
-  /** New lines that are not in the list, since it does not reach to the end. */
+  /** New lines since somebody followed, or since the list was opened; they are in it if it reaches to the end. */
   readonly unseen = signal(0);
   private atMs: number | null = null;
   private older: string | null = null;
-  private newer: string | null = null;
+  /** Of what comes behind the list; null: it reaches to the end. */
+  newer: string | null = null;
   private isBusy = false;
   private readonly live = new Batch<LinesEvent>(SHOW_MS, (events) => this.append(events));
 
@@ -54,6 +55,7 @@ export class MergedStore extends Store {
     const isSame = this.isLoaded.value && atMs === this.atMs && (atMs !== null || this.newer === null);
     if (isHere || isSame) return;
     this.atMs = atMs;
+    this.unseen.value = 0;
     await this.load();
   }
 
@@ -63,7 +65,6 @@ export class MergedStore extends Store {
     this.tail.reset(reply.lines);
     this.older = reply.previous_cursor ?? null;
     this.newer = reply.next_cursor ?? null;
-    this.unseen.value = 0;
     this.isLoaded.value = true;
     this.version.value++;
   }
@@ -90,13 +91,16 @@ export class MergedStore extends Store {
   private append(events: readonly LinesEvent[]): void {
     if (!this.isLoaded.value) return;
     const count = events.reduce((sum, event) => sum + Math.max(event.lines.length, event.count ?? 0), 0);
-    if (this.newer !== null) {
-      this.unseen.value += count;
-      return;
-    }
     const isBurst = events.some((event) => event.lines.length < (event.count ?? 0));
-    if (isBurst || this.lines.length > MOST) void this.load();
-    else if (this.tail.add(events.flatMap((event) => event.lines.map((line) => ({ ...line, stream: event.stream }))))) this.version.value++;
+    const reloads = isBurst || this.lines.length > MOST;
+    const before = this.lines.length;
+    if (this.newer !== null || reloads) this.unseen.value += count;
+    if (this.newer !== null) return;
+    if (reloads) void this.load();
+    else if (this.tail.add(events.flatMap((event) => event.lines.map((line) => ({ ...line, stream: event.stream }))))) {
+      this.unseen.value += this.lines.length - before;
+      this.version.value++;
+    }
   }
 
   private async ask(extra: Record<string, string | number>): Promise<MergedReply | null> {

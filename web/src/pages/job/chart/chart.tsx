@@ -64,6 +64,8 @@ export function useBuckets(host: { current: HTMLElement | null }): number {
 
 export function Chart({ store, metric, state: all, map, isLead, isBare, incidents, onChoose }: Props) {
   const name = metric.metric;
+  /** As live points have changed it. */
+  const current = (): Metric => store.metrics.value?.find((one) => one.metric === name) ?? metric;
   const host = useRef<HTMLElement>(null);
   const buckets = useBuckets(host);
   const chart = useStore(() => new ChartStore(store.name, name), [store, name]);
@@ -96,7 +98,7 @@ export function Chart({ store, metric, state: all, map, isLead, isBare, incident
       <figcaption>
         <h2 title={name}>{name}</h2>
         {metric.derived && <DerivedTag derived={metric.derived} />}
-        {chart && <Readout store={store} chart={chart} metric={metric} axis={axis} hover={hover} />}
+        {chart && <Readout chart={chart} current={current} axis={axis} hover={hover} />}
         <button type="button" class="quiet" aria-pressed={isTable.value} onClick={() => (isTable.value = !isTable.value)}>
           {t("table")}
         </button>
@@ -112,6 +114,7 @@ export function Chart({ store, metric, state: all, map, isLead, isBare, incident
           color={seriesIndex(isLead ? store.name : name)}
           label={name}
           unit={metric.unit}
+          current={current}
           isHidden={isTable.value}
           incidents={incidents}
           events={store.events.value}
@@ -127,7 +130,7 @@ export function Chart({ store, metric, state: all, map, isLead, isBare, incident
       )}
       <div class="underplot">
         {chart && isFolded && <Nodes metric={metric} drawn={nodes} chart={chart} hover={hover} />}
-        {chart && <Kept chart={chart} state={state} metric={metric} />}
+        {chart && <Kept chart={chart} state={state} current={current} />}
       </div>
     </figure>
   );

@@ -5,8 +5,9 @@ import type { ChartState } from "../../../lib/url/url";
 import type { ChartStore } from "../../../state/chart/chart";
 
 /** How much is drawn of how much there is, and what has no place on a logarithmic axis. */
-export function Kept({ chart, state, metric }: { chart: ChartStore; state: ChartState; metric?: Metric }) {
+export function Kept({ chart, state, current }: { chart: ChartStore; state: ChartState; current?: () => Metric }) {
   void chart.version.value;
+  const metric = current?.();
   const { x, max, total } = chart.buckets;
   if (!chart.isLoaded.value) return <p class="kept">&nbsp;</p>;
   const counts = { shown: formatCount(x.length), total: formatCount(total) };

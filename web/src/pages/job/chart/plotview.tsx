@@ -4,6 +4,7 @@ import type { Incident } from "../../../api/types";
 import { t } from "../../../i18n/i18n";
 import { placeOf } from "../../../lib/chart/incidentstep";
 import type { JobEvent } from "../../../lib/chart/marks";
+import type { Metric } from "../../../lib/jobs/metrics";
 import type { ChartState } from "../../../lib/url/url";
 import type { XMap } from "../../../lib/chart/xmap";
 import { readColors } from "../../../plot/colors";
@@ -28,6 +29,7 @@ interface Props {
   color: number;
   label: string;
   unit?: string;
+  current?(): Metric;
   isHidden: boolean;
   incidents: Incident[];
   events?: readonly JobEvent[];
@@ -177,7 +179,7 @@ export function PlotView(props: Props) {
       <p class="hidden" aria-live="polite">
         {cursor.value !== null && <Spoken chart={chart} axis={axis} index={cursor.value} />}
       </p>
-      <Summary chart={chart} label={label} axis={axis} />
+      <Summary chart={chart} label={label} state={state} current={() => latest.current.current?.()} />
     </div>
   );
 }

@@ -6,20 +6,18 @@ import { nonFiniteText } from "../../../lib/chart/nonfinite";
 import type { Axis } from "../../../lib/url/url";
 import { formatX } from "../../../plot/axes";
 import type { ChartStore } from "../../../state/chart/chart";
-import type { JobStore } from "../../../state/job/job";
 
 /** The value under the cursor, else the last one: always in the same place. */
 interface Props {
-  store: JobStore;
   chart: ChartStore;
-  metric: Metric;
+  current: () => Metric;
   axis: Axis;
   hover: Signal<number | null>;
 }
 
-export function Readout({ store, chart, metric: known, axis, hover }: Props) {
+export function Readout({ chart, current, axis, hover }: Props) {
   void chart.version.value;
-  const metric = store.metrics.value?.find((one) => one.metric === known.metric) ?? known;
+  const metric = current();
   const index = hover.value;
   const text = index === null ? null : describeBucket(chart, axis, index);
   if (text) {

@@ -22,7 +22,10 @@ export function showIncident(store: JobStore, incident: Incident): void {
   const { axis: shown } = parseChartState(query.value);
   // Incidents know their step and time, not what other axes count by.
   const axis = shown === "time" || shown === "relative" ? shown : "step";
-  const window = incidentWindow(incident, axis, store.startMs.value, lastStepOf(store));
+  const last = lastStepOf(store);
+  // Of a job that runs with a little room for what comes next.
+  const end = store.doc.value?.TrainingJobStatus === "InProgress" ? last * 1.03 : last;
+  const window = incidentWindow(incident, axis, store.startMs.value, last, end);
   const line = evidenceLine(incident);
   showCharts(store, {
     incident: undefined,

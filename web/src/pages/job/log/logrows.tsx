@@ -155,7 +155,7 @@ export function LogRows(props: Props) {
   }, [log, props.captures, shownFrom, shownTo, isKnown]);
 
   useEffect(() => {
-    if (isFollowing || (seen.current === null && isKnown)) seen.current = total;
+    if (isKnown && (isFollowing || seen.current === null)) seen.current = total;
   }, [isFollowing, isKnown, total]);
   useEffect(() => () => globalThis.clearTimeout(rest.current), []);
 

@@ -37,7 +37,6 @@ export function MergedRows({ merged, hits, stream, line, atMs, startMs, isFollow
   const host = useRef<HTMLDivElement>(null);
   const height = useSignal(0);
   const top = useSignal(0);
-  const seen = useRef(0);
   void merged.version.value;
   const lines = merged.lines;
   const added = merged.added.value;
@@ -81,8 +80,8 @@ export function MergedRows({ merged, hits, stream, line, atMs, startMs, isFollow
   }, [merged, isKnown, first, end, lines.length]);
 
   useEffect(() => {
-    if (isFollowing) seen.current = lines.length - added;
-  }, [isFollowing, lines.length, added]);
+    if (isFollowing) merged.unseen.value = 0;
+  }, [merged, isFollowing, merged.unseen.value]);
 
   // The end of a scroll that began before one followed is not the reader's wish to leave.
   const followedMs = useRef(-Infinity);
@@ -101,7 +100,7 @@ export function MergedRows({ merged, hits, stream, line, atMs, startMs, isFollow
     top.value = element.scrollTop;
     const isAtEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - 2;
     if (isFollowing && isUp && !isAtEnd) onFollow(false);
-    else if (!isFollowing && isDown && isAtEnd && line === null && merged.unseen.value === 0) onFollow(true);
+    else if (!isFollowing && isDown && isAtEnd && line === null && merged.newer === null) onFollow(true);
   };
   const latest = useRef({ onChoose, onOnly });
   latest.current = { onChoose, onOnly };
@@ -110,7 +109,7 @@ export function MergedRows({ merged, hits, stream, line, atMs, startMs, isFollow
     [],
   );
   void hits?.hits.value;
-  const newLines = isFollowing ? 0 : Math.max(0, lines.length - added - seen.current) + merged.unseen.value;
+  const newLines = isFollowing ? 0 : merged.unseen.value;
   return (
     <div class="logbox">
       <div ref={host} class="lines merged" tabIndex={0} role="log" aria-live="off" aria-label={t("Lines of all nodes by time")} onScroll={onScroll}>

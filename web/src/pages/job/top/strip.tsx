@@ -47,6 +47,7 @@ function OfMetric({ store, metric, doc }: { store: JobStore; metric: Metric; doc
   const away = metric.role === "throughput" ? awayFrom(metric.last, summary?.mean) : null;
   const unit = metric.unit ? ` ${metric.unit}` : "";
   const said = [`${metric.metric} = ${formatExact(metric.last)}${unit}`, t("at step {step}", { step: formatCount(metric.lastStep) })];
+  if (metric.streams.length > 1) said.push(`${metric.lastStream}`);
   if (best) said.push(t("best {value}", { value: `${formatExact(best.value)}${best.step === null ? "" : ` @ ${formatCount(best.step)}`}` }));
   if (away !== null) said.push(t("{percent} against its own mean of {mean}", { percent: signed(away), mean: `${formatValue(summary?.mean)}${unit}` }));
   return (
@@ -54,7 +55,7 @@ function OfMetric({ store, metric, doc }: { store: JobStore; metric: Metric; doc
       label={roleTitle(metric.role, metric.metric)}
       isLead={isLoss && metric.role === "loss"}
       said={said}
-      source={{ store, metric: metric.metric, stream: metric.streams[0], step: metric.lastStep }}
+      source={{ store, metric: metric.metric, stream: metric.lastStream, step: metric.lastStep }}
     >
       <span class={isBad ? "bad" : ""}>{metric.role === "throughput" && Number.isFinite(last) ? formatCompact(last) : formatValue(metric.last)}</span>
       {metric.unit && <span class="unit"> {metric.unit}</span>}
@@ -86,7 +87,7 @@ function Step({ metrics, doc, store }: { metrics: readonly Metric[]; doc: JobDoc
     if (doc?.total_steps_from) said.push(t("their number from {source}", { source: doc.total_steps_from }));
   }
   return (
-    <Figure label={t("step")} said={said} source={speaker && { store, metric: speaker.metric, stream: speaker.streams[0], step }}>
+    <Figure label={t("step")} said={said} source={speaker && { store, metric: speaker.metric, stream: speaker.lastStream, step }}>
       {formatCount(step)}
       {total !== undefined && <span class="unit"> / {total >= 10_000 ? formatCompact(total) : formatCount(total)}</span>}
     </Figure>

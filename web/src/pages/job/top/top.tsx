@@ -49,5 +49,5 @@ function Reason({ text }: { text: string }) {
   );
 }
 
-/** The newest incidents, beside the tabs. */
+/** The worst incidents, beside the tabs. */
 export const Trouble = ({ store }: { store: JobStore }) => <JobIncidents store={store} onChoose={(incident) => showIncident(store, incident)} />;
