@@ -145,6 +145,7 @@ static enum status find_groups(struct definition *definition, const struct regex
 						   : OK;
 	} else {
 		definition->value_group = value_group_of(regex);
+		definition->value_others = value_place_others(definition->shown.regex, definition->value_group);
 	}
 	if (definition->value_group < 1)
 		return refuse(at, "Regex", err, "needs a group for the value: (...), or (?<value>...)");

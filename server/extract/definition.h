@@ -25,6 +25,7 @@ struct definition {
 	uint32_t leader; /* itself, or an earlier one */
 	uint32_t next; /* with the same Regex; UINT32_MAX: the last */
 	int value_group;
+	uint32_t value_others; /* bits: groups that are the value where that one is in another branch */
 	int step_group; /* in regex; NO_GROUP when it has none */
 	int epoch_group;
 	int unit_group; /* beside the value: "ms", "K" */
@@ -99,6 +100,16 @@ struct definition_source {
 /* definition_read_value of what is no number by itself, or may have a unit beside it. */
 bool definition_read_said(const struct definition *definition, const struct span *groups, struct span text,
 	double *value, struct span *unit);
+/* What a match has captured as its value; ptr NULL: it has none. */
+static inline struct span definition_value_text(const struct definition *definition, const struct span *groups)
+{
+	struct span text = groups[definition->value_group];
+
+	for (uint32_t others = definition->value_others; !text.ptr && others; others &= others - 1)
+		text = groups[__builtin_ctz(others)];
+	return text;
+}
+
 /*
  * The value that `text` says in a match, by `groups`. False: it is no number. *unit: that of the value, where the definition states none and the
  * text does; a unit of time is "s", "ms" or "us". Each value comes here, and most are numbers alone.

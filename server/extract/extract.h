@@ -180,6 +180,8 @@ enum status extractor_place_sent(
 	struct extractor *extractor, const struct sent_step *at, bool *is_open, struct error *err) MUST_CHECK;
 /* When points that were sent began it; INT64_MAX: lines alone did. */
 int64_t extractor_began_ms(const struct extractor *extractor, uint32_t attempt);
+/* Since when what is sent may be of a restart that is not sure yet; INT64_MAX: it is not. */
+int64_t extractor_fallen_ms(const struct extractor *extractor);
 /* Their sender begins anew: if its steps go back, that is an attempt. */
 void extractor_begin_sent(struct extractor *extractor);
 /* It does, and no step since has said where it stands. */

@@ -68,6 +68,11 @@ int64_t extractor_began_ms(const struct extractor *extractor, uint32_t attempt)
 	return sent_ms == INT64_MIN ? INT64_MAX : sent_ms;
 }
 
+int64_t extractor_fallen_ms(const struct extractor *extractor)
+{
+	return extractor->sent.fallen.is_there ? extractor->sent.fallen.ms : INT64_MAX;
+}
+
 static bool has_any_sent(const struct attempts *attempts)
 {
 	for (size_t i = 0; i < attempts->start_count; i++)

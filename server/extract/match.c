@@ -249,8 +249,9 @@ static bool take_match(struct run *run, uint32_t index, const struct subject *su
 	const struct definition *definition = &run->list->items[index];
 	struct extractor *extractor = run->extractor;
 	struct track *track = track_of(run, index);
-	struct found found = {
-		.definition = index, .text = groups[definition->value_group], .is_of_bar = definition->is_bar};
+	struct found found = {.definition = index,
+		.text = definition_value_text(definition, groups),
+		.is_of_bar = definition->is_bar};
 
 	bool has_name = find_name(run, definition, groups, &found);
 	if (!found.text.ptr || !has_name)

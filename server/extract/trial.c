@@ -213,7 +213,7 @@ static bool take_hit(struct trying *on, size_t index, struct span segment, const
 {
 	const struct definition *definition = definition_at(on->trial, index);
 	struct tried *tried = &on->trial->items[index];
-	struct span value = groups[definition->value_group], step, unit;
+	struct span value = definition_value_text(definition, groups), step, unit;
 	const char *text = on->trial->text.ptr;
 
 	if (!value.ptr)

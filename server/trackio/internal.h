@@ -54,6 +54,7 @@ struct trackio_run {
 	struct span key; /* its id in the store: of tracker, team, project and what the client calls it */
 	struct span job;
 	bool has_config; /* it was stated in this request */
+	bool begins; /* by a process that began behind all that has come of the run */
 };
 /* That of the entry, made if it is not there; its config is stated. The arena's. */
 enum status trackio_have_run(struct trackio_call *call, const struct trackio_entry *entry, struct trackio_run *out,

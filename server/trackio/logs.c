@@ -109,15 +109,17 @@ static enum status find_run(
 }
 
 static enum status add_points(
-	struct posting *p, const struct trackio_run *run, const struct trackio_entry *entry, struct error *err)
+	struct posting *p, struct trackio_run *run, const struct trackio_entry *entry, struct error *err)
 {
 	struct points_in in = {.batch = p->batch,
 		.job = run->job,
+		.begins = p->kind == POINTS && run->begins,
 		.stream = p->kind == SYSTEM ? SPAN(TRACKIO_SYSTEM_STREAM) : SPAN(TRACKIO_STREAM),
 		.is_system = p->kind == SYSTEM,
 		.now_ms = p->call->now_ms,
 		.max_series = p->call->options->max_series};
 
+	run->begins = false;
 	TRY(points_in_add(&in, entry, err));
 	if (in.left_out && !p->left_out)
 		p->first_job = run->job;

@@ -67,7 +67,7 @@ static enum status put_leaf(void *context, const struct flat_leaf *leaf, struct 
 	if (!in->is_system || (!device_metric_name(&devices, leaf->path, metric, sizeof metric, &factor) &&
 				      !name_machine(leaf->path, metric, sizeof metric)))
 		name_plain(leaf->path, metric, sizeof metric);
-	if (put->part->series_count >= in->max_series && !batch_has_series(put->part, span_from(metric))) {
+	if (put->part->series_count >= in->max_series + in->begins && !batch_has_series(put->part, span_from(metric))) {
 		put->part->left_points++;
 		return OK;
 	}
@@ -123,6 +123,8 @@ enum status points_in_add(struct points_in *in, const struct trackio_entry *entr
 	if (!(put.part = batch_part_more(in->batch, in->job, in->stream)))
 		return error_no_memory(err);
 	points_in_mark(put.part, entry->log_id);
+	if (in->begins && !batch_add_begin(in->batch, put.part, put.ts_ms))
+		return error_no_memory(err);
 	if (!in->is_system)
 		TRY(find_step(entry, &put.step, err));
 	return flat_read(entry->metrics, put_leaf, &put, &in->left_out, err);

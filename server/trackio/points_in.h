@@ -11,6 +11,7 @@
 struct points_in {
 	struct batch *batch;
 	struct span job, stream;
+	bool begins; /* the entry is the first of a process that goes on with the run */
 	bool is_system; /* names and values as sm-ship measures a machine */
 	int64_t now_ms; /* of an entry without a time */
 	size_t max_series; /* of one entry: what is beyond is left out */

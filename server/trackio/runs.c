@@ -143,6 +143,27 @@ static enum status state_config(
 	return pipeline_change_run(call->pipeline, call->reader, call->arena, &change, err);
 }
 
+/*
+ * A process states its config with the first thing that it logs, and in it when it began. One that began while something still came is
+ * another rank of the same training. What the client had put aside bears a time, and comes with the config, too: it is no first thing.
+ */
+static enum status find_begin(struct trackio_call *call, const struct trackio_entry *entry, struct span job,
+	const struct config *config, bool *begins, struct error *err)
+{
+	struct job_view view;
+
+	*begins = false;
+	if (!config->created_ms || entry->ts_ms != NO_TIME)
+		return OK;
+	enum status status = view_read_job(
+		call->pipeline, call->reader, call->arena, job, SPAN(TRACKIO_STREAM), SPAN(""), 0, &view, err);
+	if (status == ERR_NOT_FOUND)
+		return OK;
+	TRY(status);
+	*begins = view.stream_count && view.streams[0].last_arrival_ms < config->created_ms;
+	return OK;
+}
+
 enum status trackio_have_run(
 	struct trackio_call *call, const struct trackio_entry *entry, struct trackio_run *out, struct error *err)
 {
@@ -151,6 +172,7 @@ enum status trackio_have_run(
 	struct job_row job;
 
 	out->has_config = entry->config.len != 0;
+	out->begins = false;
 	TRY(read_config(call, entry->config, &config, err));
 	TRY(trackio_key(call, entry->project, entry->run, entry->run_id, &out->key, err));
 	enum status status = store_read_tracked_run(call->reader, call->arena, out->key, &row, err);
@@ -163,7 +185,7 @@ enum status trackio_have_run(
 	TRY(store_read_tracked_run(call->reader, call->arena, out->key, &row, err));
 	TRY(store_read_job_by_id(call->reader, call->arena, row.job_id, &job, err));
 	out->job = job.name;
-	return OK;
+	return is_new ? OK : find_begin(call, entry, job.name, &config, &out->begins, err);
 }
 
 /* ---- as they are shown ---- */

@@ -82,12 +82,12 @@ static void find_axes(struct history_reader *reader)
 		reader->axis_steps[i] = step_at(find(reader, reader->axes[i].axis));
 }
 
-/* By its own axis, where the line has it; else by the line's step. */
+/* By the first of its axes that the line has; else by the line's step. */
 static int64_t step_of(const struct history_reader *reader, struct span name, int64_t step)
 {
 	for (size_t i = 0; i < reader->axis_count; i++)
-		if (history_axis_fits(&reader->axes[i], name))
-			return reader->axis_steps[i] == NO_STEP ? step : reader->axis_steps[i];
+		if (reader->axis_steps[i] != NO_STEP && history_axis_fits(&reader->axes[i], name))
+			return reader->axis_steps[i];
 	return step;
 }
 

@@ -8,7 +8,7 @@
 #include "model/metrics/batch.h"
 #include "wandb/sent_times.h"
 
-/* Which metric is the axis of others: define_metric's. The first that fits counts. */
+/* Which metric is the axis of others: define_metric's. The first that fits, and that the line has, counts. */
 struct history_axis {
 	struct span metric; /* "eval/" and a '*' behind it: all that begin so */
 	struct span axis;

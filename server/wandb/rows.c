@@ -48,7 +48,39 @@ static struct span axis_name_of(const struct history_axis *axes, size_t count, s
 	return SPAN("");
 }
 
-/* An axis that has one itself, as with define_metric("*"), is what its rows are counted by. */
+static bool is_in_circle(const int32_t *axes, size_t count, size_t series)
+{
+	int32_t at = axes[series];
+
+	for (size_t n = 0; n < count && at != ROWS_NO_AXIS && at != (int32_t)series; n++)
+		at = axes[at];
+	return at == (int32_t)series;
+}
+
+/* Rows are counted by what counts itself, as the axis of define_metric("*"): so is what has that as its axis. */
+static void cut_circles(const struct reading *r, const int32_t *axes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool is_of_rows = axes[i] == ROWS_NO_AXIS || is_in_circle(axes, count, (size_t)axes[i]);
+		r->axes[i] = is_of_rows ? ROWS_NO_AXIS : axes[i];
+	}
+}
+
+/* A value is found by its axis, that by its own, to what the rows are counted by. */
+static void find_asked(struct reading *r)
+{
+	const struct stream_view *stream = &r->view.streams[0];
+
+	for (size_t i = 0; i < stream->series_count; i++)
+		r->is_asked[i] = !r->query->keys;
+	for (size_t i = 0; r->query->keys && i < r->query->key_count; i++) {
+		int32_t at = find_series(stream, r->query->keys[i]);
+		r->has_strange |= at == ROWS_NO_AXIS;
+		for (; at != ROWS_NO_AXIS; at = r->axes[at])
+			r->is_asked[at] = true;
+	}
+}
+
 static enum status find_axes(struct reading *r, const struct tracked_run_row *run, struct error *err)
 {
 	const struct stream_view *stream = &r->view.streams[0];
@@ -56,26 +88,17 @@ static enum status find_axes(struct reading *r, const struct tracked_run_row *ru
 	size_t count;
 
 	TRY(wandb_read_axes(r->call, run->job_id, &axes, &count, err));
+	int32_t *stated = arena_alloc(r->arena, (stream->series_count + 1) * sizeof *stated);
 	r->axes = arena_alloc(r->arena, (stream->series_count + 1) * sizeof *r->axes);
 	r->is_asked = arena_alloc(r->arena, stream->series_count + 1);
-	if (!r->axes || !r->is_asked)
+	if (!stated || !r->axes || !r->is_asked)
 		return error_no_memory(err);
 	for (size_t i = 0; i < stream->series_count; i++) {
 		struct span name = axis_name_of(axes, count, stream->series[i].metric);
-		bool is_own = name.len && !axis_name_of(axes, count, name).len;
-		r->axes[i] = is_own ? find_series(stream, name) : ROWS_NO_AXIS;
-		r->is_asked[i] = !r->query->keys;
+		stated[i] = name.len ? find_series(stream, name) : ROWS_NO_AXIS;
 	}
-	for (size_t i = 0; r->query->keys && i < r->query->key_count; i++) {
-		int32_t at = find_series(stream, r->query->keys[i]);
-		if (at == ROWS_NO_AXIS) {
-			r->has_strange = true;
-			continue;
-		}
-		r->is_asked[at] = true;
-		if (r->axes[at] != ROWS_NO_AXIS)
-			r->is_asked[r->axes[at]] = true; /* the row is found by it */
-	}
+	cut_circles(r, stated, stream->series_count);
+	find_asked(r);
 	return OK;
 }
 
@@ -305,7 +328,7 @@ static enum status take_beside(void *context, const struct stream_view *stream, 
 	TRY(rows_watch_point(&r->watch, err));
 	if (!is_its(r, stream, series, point))
 		return OK;
-	int64_t step = rows_index_find(r->index, (uint32_t)r->axes[r->at], point->ts_ms, point->step);
+	int64_t step = rows_index_find(r->index, r->axes, r->at, point->ts_ms, point->step);
 	return step == NO_STEP ? OK
 			       : add_cell(r, &(struct history_rows_cell){step, point->ts_ms, r->at, point->value}, err);
 }

@@ -1,6 +1,7 @@
 #include "wandb/rows_index.h"
 
 #include "model/metrics/batch_series.h"
+#include "wandb/rows_live.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,16 +89,24 @@ void rows_index_sort(struct rows_index *index)
 		qsort(index->axes, index->axis_count, sizeof *index->axes, by_axis);
 }
 
-/* By its axis, else (the row had none, or the axis was said of later) by the row's own step. */
-int64_t rows_index_find(const struct rows_index *index, uint32_t axis, int64_t ts_ms, int64_t step)
+/* The step of what the axis was in a row of that time; else (the row had none, or the axis was said of later) the same. */
+static int64_t find_step(const struct rows_index *index, uint32_t axis, int64_t ts_ms, int64_t step)
 {
 	const struct history_rows_cell key = {.step = INT64_MIN, .ts_ms = ts_ms, .series = axis, .value = (double)step};
-	struct history_rows_cell row = {.step = step, .ts_ms = ts_ms};
 	size_t at = find_first(index->axes, index->axis_count, &key, by_axis);
+	const struct history_rows_cell *found = &index->axes[at];
+	bool is_there = at < index->axis_count && found->series == axis && found->ts_ms == ts_ms;
 
-	if (at < index->axis_count && index->axes[at].series == axis && index->axes[at].ts_ms == ts_ms &&
-		index->axes[at].value == key.value)
-		row.step = index->axes[at].step;
-	at = find_first(index->rows, index->row_count, &row, by_time);
+	return is_there && found->value == key.value ? found->step : step;
+}
+
+int64_t rows_index_find(
+	const struct rows_index *index, const int32_t *axes, uint32_t series, int64_t ts_ms, int64_t step)
+{
+	struct history_rows_cell row = {.step = step, .ts_ms = ts_ms};
+
+	for (int32_t axis = axes[series]; axis != ROWS_NO_AXIS; axis = axes[axis])
+		row.step = find_step(index, (uint32_t)axis, ts_ms, row.step);
+	size_t at = find_first(index->rows, index->row_count, &row, by_time);
 	return at < index->row_count && !by_time(&index->rows[at], &row) ? row.step : NO_STEP;
 }

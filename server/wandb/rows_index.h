@@ -30,5 +30,6 @@ enum status rows_index_add_axis(
 	struct rows_index *index, const struct history_rows_cell *cell, struct error *err) MUST_CHECK;
 /* Before the first question. */
 void rows_index_sort(struct rows_index *index);
-/* The step of the row among `rows`; NO_STEP: it is of none of them. axis: its series. */
-int64_t rows_index_find(const struct rows_index *index, uint32_t axis, int64_t ts_ms, int64_t step);
+/* The step of the row among `rows` that a value of the series is in; NO_STEP: of none of them. axes: of each series the series that it has as its axis, without circles. */
+int64_t rows_index_find(
+	const struct rows_index *index, const int32_t *axes, uint32_t series, int64_t ts_ms, int64_t step);

@@ -229,6 +229,21 @@ enum status settings_read(struct arena *arena, struct span config, const struct 
 	return write_note(&r, noting, err);
 }
 
+/* Its own name before all with a star, of these the longest: clients list them in any order. */
+static bool goes_before(const struct history_axis *one, const struct history_axis *other)
+{
+	bool has_star = span_ends_with(one->metric, SPAN("*")), has_other = span_ends_with(other->metric, SPAN("*"));
+
+	return has_star == has_other ? has_star && one->metric.len > other->metric.len : !has_star;
+}
+
+static void put_in_order(struct history_axis *axes, size_t count, struct history_axis one)
+{
+	for (; count && goes_before(&one, &axes[count - 1]); count--)
+		axes[count] = axes[count - 1];
+	axes[count] = one;
+}
+
 enum status wandb_note_axes(
 	struct arena *arena, const struct json *note, struct history_axis **out, size_t *count, struct error *err)
 {
@@ -240,14 +255,13 @@ enum status wandb_note_axes(
 	for (const struct json *at = axes ? json_first(axes) : NULL; at && *count < HISTORY_AXES_MAX;
 		at = json_next(at)) {
 		const struct json *metric = json_first(at), *axis = metric ? json_next(metric) : NULL;
-		struct history_axis *one = &(*out)[*count];
 		if (!axis)
 			continue;
-		*one = (struct history_axis){
+		const struct history_axis one = {
 			arena_copy(arena, json_string_of(metric)), arena_copy(arena, json_string_of(axis))};
-		if (!one->metric.ptr || !one->axis.ptr)
+		if (!one.metric.ptr || !one.axis.ptr)
 			return error_no_memory(err);
-		++*count;
+		put_in_order(*out, (*count)++, one);
 	}
 	return OK;
 }

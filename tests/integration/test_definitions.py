@@ -190,6 +190,50 @@ def test_what_stands_in_the_place_of_a_value(server):
     assert [warning["code"] for warning in definition["warnings"]] == ["place_not_numeric"]
 
 
+@pytest.mark.parametrize("regex, values", [
+    (r"(?:loss=([0-9.]+)|L:([0-9.]+))", [2.5, 1.5, None, 3.5]),
+    (r"step (?<step>\d+) (?:loss=(\S+)|L:(\S+)|l=(\S+))", [2.5, 1.5, 0.5, 3.5]),
+    (r"loss=([0-9.]+)|L:([0-9.]+)(?: lr=([0-9.]+))?", [2.5, 1.5, None, 3.5]),
+    (r"step \d+ (?:loss=([0-9.]+)|l=|L:)?.*(?: lr=([0-9.]+)|$)", [2.5, None, None, 3.5]),  # what is in no other branch is another value
+    (r"(?:loss=(?<loss>[0-9.]+)|L:(?<other>[0-9.]+))", [2.5, None, None, 3.5]),  # nor is what has a name of its own
+    (r"(?|loss=([0-9.]+)|L:([0-9.]+))", [2.5, 1.5, None, 3.5]),
+])
+def test_the_value_is_the_group_of_the_branch_that_matched(server, regex, values):
+    lines = ["step 1 loss=2.5", "step 2 L:1.5 lr=0.1", "step 3 l=0.5 lr=0.1", "step 4 loss=3.5"]
+    found = try_definitions(server, [{"Name": "x", "Regex": regex}], lines=lines)
+    said = [[one.get("value") for one in line["captures"]] for line in found["lines"]]
+    assert said == [[value] if value is not None else [] for value in values]
+    job = f"branch-{abs(hash(regex))}"
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": job, "AlgorithmSpecification": {"MetricDefinitions": [{"Name": "x", "Regex": regex}]}}).status == 201
+    assert server.post(f"/api/v1/logs?job={job}", "".join(line + "\n" for line in lines)).status == 200
+    wanted = [(step, value) for step, value in enumerate(values, 1) if value is not None]
+    server.wait_for_points(job, "x", len(wanted))
+    columns = server.points(job, "x", buckets=100)["columns"]
+    assert list(zip(columns["x"], columns["last"])) == wanted
+
+
+def test_two_expressions_for_one_metric_are_one_series(server):
+    """As two forms of a line say it; the first says its role and its unit."""
+    both = [{"Name": "x", "Regex": r"old (?<step>\d+): (?<value>\S+?)(?<unit>ms)", "Unit": "ms", "Role": "step_time"},
+        {"Name": "x", "Regex": r"new (?<step>\d+) -> (?<value>\S+?)(?<unit>s)\b"}]
+    found = try_definitions(server, both, lines=["old 1: 250ms", "new 2 -> 0.5s"])
+    assert [one["definition"] for line in found["lines"] for one in line["captures"]] == [0, 1]
+    assert server.post("/api/v1/jobs", json={"TrainingJobName": "both", "AlgorithmSpecification": {"MetricDefinitions": both}}).status == 201
+    assert server.post("/api/v1/logs?job=both", "old 1: 250ms\nnew 2 -> 0.5s\nold 3: 750ms\n").status == 200
+    row = server.wait_for_points("both", "x", 3)
+    columns = server.points("both", "x", buckets=100)["columns"]
+    assert list(zip(columns["x"], columns["last"])) == [(1, 250), (2, 500), (3, 750)]
+    assert (row["unit"], row["role"]) == ("ms", "step_time")
+    health = server.get("/api/v1/jobs/both/metrics").body["definitions"]
+    assert [(one["Name"], one["matched"]) for one in health] == [("x", 3)], "counted together"
+
+
+def test_a_minus_that_is_no_ascii_one_is_no_number(server):
+    found = try_definitions(server, [{"Name": "x", "Regex": r"x=(\S+)"}], lines=["step 1 x=-2.5", "step 2 x=\u22122.5"])
+    assert [[one.get("value") for one in line["captures"]] for line in found["lines"]] == [[-2.5], [None]]
+    assert found["definitions"][0]["not_numeric"] == 1
+
+
 NUMBER = {"Name": "m", "Regex": r"m=([0-9.]+)"}
 OTHER = {"Name": "other", "Regex": r"other=([0-9.]+)"}
 

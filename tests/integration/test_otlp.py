@@ -157,6 +157,24 @@ def test_histograms_are_sum_and_count(server, form):
     assert server.wait_for_points("j", 'wait.count{gpu="0"}', 1)["last"] == 4
 
 
+@pytest.mark.parametrize("start_ns", [T0 - 100_000, T0 - 1_100_000], ids=["in-one-millisecond", "before-it"])
+def test_a_first_reading_is_the_mean_since_its_start(server, form, start_ns):
+    t0 = T0 + 900_000  # both lie in the same millisecond
+    start = start_ns + 900_000
+    for ns, total in ((t0, (2, 0.5)), (t0 + 200, (3, 3.5)), (t0 + 10 * MS, (4, 4.5))):
+        form.send(server, METRICS, metrics({"training.job": "j"}, metric("histogram", "wait", [(ns, total, {}, start)], temporality=2)))
+    server.wait_for_points("j", "wait.count", 3)
+    means = [value for series in server.points("j", "wait", raw="true")["series"] for value in series["value"]]
+    assert means == [0.25, 3.0, 1.0]
+
+
+def test_a_start_that_is_the_reading_s_own_time_is_none(server, form):
+    for ns, total in ((T0, (2, 0.5)), (T0 + 10 * MS, (4, 4.5))):
+        form.send(server, METRICS, metrics({"training.job": "j"}, metric("histogram", "wait", [(ns, total, {}, T0)], temporality=2)))
+    server.wait_for_points("j", "wait.count", 2)
+    assert server.points("j", "wait", raw="true")["series"][0]["value"] == [2.0]
+
+
 def test_points_that_are_rejected(server, form):
     many = {f"l{i}": "v" for i in range(25)}
     reply = form.send(server, METRICS, metrics({"training.job": "j"}, metric("gauge", "m", [(T0, 1.0, many), (T0, 2.0, {})]),

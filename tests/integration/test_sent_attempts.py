@@ -1,6 +1,7 @@
 """Points that were sent as such: which of them begin an attempt, at whatever door; and what reads the attempts."""
 
 import json
+import math
 import time
 
 import pytest
@@ -315,3 +316,77 @@ def test_a_counter_that_falls_elsewhere_takes_no_points_of_who_is_behind(server)
     server.wait_for_extraction()
     assert attempt_count(server, "j") == 2
     assert steps_of(server, "j", "loss", 2) == []
+
+
+# ---- what detectors say of it ----
+
+
+def falling(first, last, at_ms, odd=None):
+    """A loss that falls as one does, so that a checkpoint's is above that of the last steps; `odd` are values that are not."""
+    loss = lambda step: round(3 * math.exp(-step / 120) + 1 + 0.01 * (step * 7919 % 13) / 13, 6)
+    return [(step, at_ms + (step - first) * 500, {"lr": 1e-4, "loss": (odd or {}).get(step, loss(step))}) for step in range(first, last + 1)]
+
+
+def spikes(server, name):
+    server.wait_for_extraction()
+    found = server.get("/api/v1/incidents?all=true").body["incidents"]
+    return [(row["kind"], row["opened_step"]) for row in found if row["job"] == name and row["kind"] in ("loss_spike", "divergence", "loss_drop")]
+
+
+def wait_for_spike(server, name, first, end):
+    wait_until(lambda: any(first <= step < end for _, step in spikes(server, name)), what="the spike")
+
+
+@pytest.mark.parametrize("first", [1, 2, 30], ids=lambda count: f"{count}-at-first")
+@pytest.mark.parametrize("door", [Columns, Lines, Mlflow, Trackio], ids=lambda door: door.__name__.lower())
+def test_a_loss_that_goes_back_to_its_checkpoint_is_no_spike(shared, door, first):
+    """Nobody said that it is a restart: that is known some points later."""
+    run = door(shared, f"back-{door.__name__.lower()}-{first}")
+    now = int(time.time() * 1000) - 600_000
+    run.send(falling(0, 249, now))
+    again = falling(200, 420, now + 200_000, odd={step: 9.0 for step in range(380, 385)})
+    run.send(again[:first])
+    assert spikes(shared, run.name) == []
+    run.send(again[first:150])
+    assert spikes(shared, run.name) == [] and attempt_count(shared, run.name) == 2
+    run.send(again[150:])
+    wait_for_spike(shared, run.name, 380, 385)
+    assert all(380 <= step < 385 for _, step in spikes(shared, run.name)), "one that is true, and none before"
+
+
+def test_what_a_process_that_is_behind_tells_is_looked_at_all_the_same(shared):
+    run = Columns(shared, "behind")
+    now = int(time.time() * 1000) - 600_000
+    run.send(falling(0, 299, now))
+    run.send(falling(280, 292, now + 200_000, odd={step: 9.0 for step in range(283, 292)}))
+    assert spikes(shared, "behind") == [], "it may be a restart"
+    run.send(falling(300, 301, now + 220_000))
+    assert attempt_count(shared, "behind") == 1
+    wait_for_spike(shared, "behind", 283, 292)
+
+
+def test_a_value_that_is_no_number_does_not_wait(shared):
+    run = Columns(shared, "none")
+    now = int(time.time() * 1000) - 600_000
+    run.send(falling(0, 249, now))
+    run.send(falling(200, 203, now + 200_000, odd={203: "NaN"}))
+    found = lambda: [row["opened_step"] for row in shared.get("/api/v1/incidents?all=true").body["incidents"] if row["job"] == "none" and row["kind"] == "non_finite"]
+    wait_until(found, what="the NaN")
+    assert found() == [203] and spikes(shared, "none") == []
+
+
+def test_what_waits_is_looked_at_behind_a_restart_of_the_server(make_server):
+    server = make_server()
+    run = Columns(server, "j")
+    now = int(time.time() * 1000) - 600_000
+    run.send(falling(0, 249, now))
+    again = falling(200, 420, now + 200_000, odd={step: 9.0 for step in range(260, 265)})
+    run.send(again[:30])
+    assert spikes(server, "j") == []
+    server.kill()
+    server.restart()
+    assert spikes(server, "j") == []
+    run.send(again[30:])
+    assert attempt_count(server, "j") == 2
+    wait_for_spike(server, "j", 260, 265)
+    assert all(260 <= step < 265 for _, step in spikes(server, "j"))

@@ -65,6 +65,32 @@ def test_a_training_and_how_it_goes_on(server):
     assert server.get("/api/v1/jobs/exp%2Ffirst-2").status == 404
 
 
+LOSSES = """
+import json, os, signal, sys, trackio
+lives = json.loads(sys.argv[1])
+trackio.init(project="exp", name="again", config={"lr": 0.1}, auto_log_gpu=False, auto_log_cpu=False, resume=sys.argv[2])
+for step in range(*lives):
+    trackio.log({"lr": 0.1, "loss": 10 - step / 100}, step=step)
+trackio.finish()
+"""
+
+
+def test_a_process_that_goes_back_is_a_restart(make_server):
+    """Its client sends no times: that it is another process says its config, which comes with the first thing that it logs."""
+    server = make_server("--goodput-every", "100ms")
+    finish(start(server, LOSSES, "[0, 250]", "never"))
+    server.wait_for_points("exp/again", "loss", 250)
+    finish(start(server, LOSSES, "[200, 300]", "must"))
+    wait_until(lambda: server.get("/api/v1/jobs/exp%2Fagain").body["attempts"] == 2, what="the restart")
+    wait_until(lambda: server.series("exp/again", "loss")["count"] == 300, what="each step once")
+    wait_until(lambda: server.get("/api/v1/jobs/exp%2Fagain/goodput").body["breaks"], what="the restart in the goodput")
+    (lost,) = server.get("/api/v1/jobs/exp%2Fagain/goodput").body["breaks"]
+    assert (lost["step"], lost["from_step"], lost["lost_steps"]) == (249, 199, 50)
+    finish(start(server, LOSSES, "[300, 320]", "must"))  # where it was
+    wait_until(lambda: server.series("exp/again", "loss")["count"] == 320, what="what goes on")
+    assert server.get("/api/v1/jobs/exp%2Fagain").body["attempts"] == 2
+
+
 def test_a_token(server):
     token = token_of(server, "write", "--scope", "write")[0]
     reader = token_of(server, "read", "--scope", "read")[0]

@@ -1,6 +1,9 @@
 """The door for Trackio without its client: who is let in, whose run is whose, entries that come again, limits, and what is refused."""
 
 import json
+import time
+import uuid
+from datetime import UTC, datetime
 
 import pytest
 
@@ -96,6 +99,28 @@ def test_the_step_that_the_trainer_says(shared):
     shared.wait_for_points("p/odd", "m", 8)
     (found,) = shared.points("p/odd", "m", raw="true")["series"]
     assert dict(zip(found["value"], found["step"])) == {0: 2**53, 1: -3, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7}, "what is no step leaves the row's own"
+
+
+def test_a_process_that_began_later_and_goes_back_begins_an_attempt(shared):
+    iso = lambda ms: datetime.fromtimestamp(ms / 1000, UTC).isoformat()
+    now_ms = lambda: int(time.time() * 1000)
+
+    def log(first, last, created_ms=None, **more):
+        config = {"_Created": iso(created_ms)} if created_ms else None
+        taken(call(shared, "bulk_log", logs=[entry("life", step, uuid.uuid4().hex, {name: 1.0 for name in ("a", "b", "c", "loss")}, config=None if step > first else config, **more)
+            for step in range(first, last)]))
+        shared.wait_for_extraction()
+        return shared.get("/api/v1/jobs/p%2Flife").body["attempts"]
+    began_ms = now_ms()
+    assert log(0, 100, began_ms) == 1
+    assert log(50, 60, began_ms + 1) == 1, "a rank that began with the first"
+    assert log(100, 150) == 1
+    assert log(120, 125, now_ms() + 1, timestamp=iso(began_ms)) == 1, "what a client had put aside"
+    assert log(150, 160, now_ms() + 1) == 1, "it goes on"
+    assert log(130, 131, now_ms() + 1) == 2, "one step is enough"
+    assert log(131, 170) == 2
+    for metric in ("a", "c", "loss"):  # none is left out for the word that it begins
+        assert shared.points("p/life", metric, attempts=2, buckets=1000)["columns"]["x"] == list(range(130, 170))
 
 
 def test_after_a_kill(server):

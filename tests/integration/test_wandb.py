@@ -595,6 +595,40 @@ for asked in (lambda: api.runs("any/none")[0], lambda: api.runs("any/rows", filt
         assert words in error, refused
 
 
+STARS = """
+run = wandb.init(project="stars", id="one", resume="allow")
+for metric, axis in json.loads(sys.argv[1]):
+    run.define_metric(metric, step_metric=axis)
+first = int(sys.argv[2])
+for n in range(first, first + 100):
+    row = {"train/loss": 3 - n / 100, "gs": 5 * n}
+    run.log(row | ({"val/acc": n / 200, "epoch": n // 10} if n % 10 == 9 else {}))
+run.finish()
+run = wandb.Api().run("any/stars/one")
+give([list(run.scan_history()), list(run.scan_history(keys=["val/acc"])), list(run.scan_history(keys=["train/loss", "val/acc"])),
+    run.history(samples=1000, pandas=False)])
+"""
+
+
+@pytest.mark.parametrize("axes", [
+    [["gs", None], ["*", "gs"], ["epoch", None], ["val/*", "epoch"]],
+    [["gs", None], ["epoch", "gs"], ["train/*", "gs"], ["val/*", "epoch"]],
+], ids=["all-by-one", "an-axis-by-another"])
+@pytest.mark.parametrize("version", wandbclient.VERSIONS)
+def test_what_one_call_logged_is_one_row_where_an_axis_has_one_itself(server, version, axes):
+    for first in (0, 100):
+        out = wandbclient.run(server, version, STARS, json.dumps(axes), str(first))
+    everything, accs, both, sampled = json.loads(next(line for line in out.splitlines() if line.startswith("[[")))
+    assert len(everything) == 200, everything[:12]
+    for n, row in enumerate(everything):
+        wanted = {"train/loss": pytest.approx(3 - n / 100), "gs": 5 * n}
+        wanted |= {"val/acc": n / 200, "epoch": n // 10} if n % 10 == 9 else {}
+        assert {key: value for key, value in row.items() if not key.startswith("_")} == wanted
+    assert sampled == everything
+    for rows in (accs, both):
+        assert [(row["_step"], row["val/acc"]) for row in rows] == [(row["_step"], row["val/acc"]) for row in everything if "val/acc" in row]
+
+
 BACK_AGAIN = """
 for number, (begin, end) in enumerate(json.loads(sys.argv[1])):
     run = wandb.init(project="again", id="one", resume="allow")

@@ -38,6 +38,29 @@ def test_rows_come_back_as_they_were(shared):
     assert node["historyKeys"] == {"lastStep": 198, "keys": {"loss": {}, "epoch": {}, "eval/acc": {}, "x/y.z": {}}}
 
 
+STAR = [{"1": "gs"}, {"2": "*", "4": "gs"}, {"1": "epoch"}, {"2": "val/*", "4": "epoch"}, {"2": "val/deep/*", "4": "tokens"}]
+CHAIN = [{"1": "gs"}, {"2": "train/*", "5": 1}, {"1": "epoch", "5": 1}, {"2": "val/*", "4": "epoch"}, {"2": "val/deep/*", "4": "tokens"}]
+
+
+@pytest.mark.parametrize("axes, column", [(STAR, "gs"), (STAR[::-1], "gs"), (CHAIN, "_step")], ids=["all-by-one", "listed-the-other-way", "an-axis-by-another"])
+def test_one_log_is_one_row_also_where_an_axis_is_by_another(shared, axes, column):
+    run = f"axes-{column}-{'2' in axes[0]}"
+    make_run(shared, run, config=json.dumps({"_wandb": {"value": {"m": axes}}}))
+    now = 1_790_000_000
+    rows = [{"_step": n, "_timestamp": now + n // 4, "train/loss": 3 - n / 100, "gs": 5 * n} for n in range(100)]
+    for n in range(9, 100, 10):
+        rows[n] |= {"val/acc": n / 100, "epoch": n // 10, "val/deep/f1": n / 200, "tokens": 1000 * n}
+    rows[33] |= {"val/acc": 0.5}  # without its axis
+    rows[47] = {"_step": 47, "_timestamp": now + 11, "lr": 0.5, "val/acc": 0.25}  # with none at all
+    assert post(shared, run, {"wandb-history.jsonl": (0, rows)}).status == 200
+    wanted = sorted(({**row, "_step": row.get(column, row["_step"])} for row in rows), key=lambda row: (row["_step"], row["_timestamp"]))
+    got = history(shared, run)
+    for row in got:
+        assert row.pop("_runtime") is not None
+    assert got == wanted
+    assert shared.points(f"p/{run}", "val/acc", buckets=1000)["columns"]["x"][:4] == [0, 1, 2, 3], "by its epoch, whatever the order of the list"
+
+
 def test_rows_that_were_gone_behind_are_left_out(shared):
     make_run(shared, "behind")
     now = int(time.time()) - 100

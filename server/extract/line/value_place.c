@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 16, LITERALS_LEAST = 2 };
+enum { DEPTH_MAX = 16, LITERALS_LEAST = 2, NOT_SOUGHT = -1 };
 
 /* Where in the expression it is, and from where on what was read stands before the group. */
 struct walk {
@@ -190,6 +190,33 @@ bool value_place_pattern(struct span regex, int value_group, struct buf *out)
 	buf_append_span(out, before);
 	buf_append_span(out, SPAN("\\s*[\"']?(?<" PLACE_GROUP ">(?i:[-+]?nan\\(\\w+\\))|[^\\s,;|)\\]}\"']+)"));
 	return true;
+}
+
+uint32_t value_place_others(struct span regex, int value_group)
+{
+	struct walk walk = {.text = regex, .at = flags_len(regex)};
+	bool is_behind = false, is_other = false, is_there = false;
+	unsigned low = 0; /* the least depth since the value's group opened */
+	uint32_t others = 0;
+
+	while (walk.at < regex.len) {
+		bool is_bar = peek(&walk, 0) == '|', is_bare = peek(&walk, 0) == '(' && peek(&walk, 1) != '?';
+		unsigned depth = walk.depth;
+		if (!step(&walk, NOT_SOUGHT, &is_there))
+			return 0;
+		if (is_bare && walk.groups == value_group) {
+			is_behind = true;
+			low = depth;
+		} else if (is_bare && is_other) {
+			others |= 1u << walk.groups;
+		} else if (is_behind && walk.depth < low) {
+			low = walk.depth;
+			is_other = false;
+		} else if (is_behind && is_bar && walk.depth == low) {
+			is_other = true;
+		}
+	}
+	return others;
 }
 
 enum place_kind value_place_read(struct span text, double *value)

@@ -11,6 +11,12 @@
 #define PLACE_GROUP "place__"
 bool value_place_pattern(struct span regex, int value_group, struct buf *out);
 
+/*
+ * Bits of the groups without a name that can only have captured where that of the value, without one too, has not, since they are in other
+ * branches: "loss=([0-9.]+)|L:([0-9.]+)". 0: none.
+ */
+uint32_t value_place_others(struct span regex, int value_group);
+
 enum place_kind { PLACE_OTHER, PLACE_NON_FINITE, PLACE_MISSING };
 
 /* "nan", "-inf", "Infinity" are values; "-", "None", "null", "n/a" say that there is none. */

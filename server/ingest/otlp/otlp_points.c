@@ -167,6 +167,8 @@ enum status otlp_point_distribution(struct ingest_parser *parser, struct batch *
 		return error_no_memory(err);
 	if (distribution->start_ns)
 		(void)ingest_time_ns(distribution->start_ns, &total.start_ms); /* no time: not known */
+	if (distribution->start_ns < point->time_ns && total.start_ms == total.ts_ms)
+		total.ts_ms++; /* at one moment they would say that the start is not known */
 	identify(point, part, distribution->sum);
 	identify(point, part, distribution->count);
 	return batch_add_total(batch, part, series, &total) ? OK : error_no_memory(err);

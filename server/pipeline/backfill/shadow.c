@@ -126,6 +126,7 @@ static enum status store_made(struct flush *flush, struct error *err)
 {
 	struct stream_state *state = flush->shadow->state;
 
+	consume_forget_waiting(state);
 	if (!seal_copy_series(flush->seal, flush->unit))
 		return error_no_memory(err);
 	stream_pack(state, &flush->unit->state);

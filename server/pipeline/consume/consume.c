@@ -128,21 +128,31 @@ static enum status keep_point(
 	return OK;
 }
 
-enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
-	const struct point *point, int64_t arrival_ms, struct error *err)
+enum status consume_look_at(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	uint64_t ordinal, const struct point *point, int64_t number_ms, int64_t arrival_ms, struct error *err)
 {
-	bool had_numbers = point->line == NO_LINE && series_has_points(series);
-	struct report_context report = {
-		pipeline, stream, series, arrival_ms, had_numbers ? series->max_ms : 0, OK, err};
-	uint64_t ordinal;
+	struct report_context report = {pipeline, stream, series, arrival_ms, number_ms, OK, err};
 
-	TRY(consume_expect_by_others(stream, series, point, err));
-	TRY(keep_point(series, point, &ordinal, err));
 	begin_life(stream, series);
 	detector_set_feed(series->detectors, ordinal, point, take_report, &report);
 	if (report.status == OK && !stream->said)
 		TRY(stragglers_note(stream, series, ordinal, point, err));
-	TRY(report.status);
+	return report.status;
+}
+
+enum status consume_point(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	const struct point *point, int64_t arrival_ms, struct error *err)
+{
+	bool had_numbers = point->line == NO_LINE && series_has_points(series);
+	int64_t number_ms = had_numbers ? series->max_ms : 0;
+	uint64_t ordinal;
+
+	TRY(consume_expect_by_others(stream, series, point, err));
+	TRY(keep_point(series, point, &ordinal, err));
+	if (consume_may_wait(stream, series, point))
+		consume_wait(stream, series, ordinal);
+	else
+		TRY(consume_look_at(pipeline, stream, series, ordinal, point, number_ms, arrival_ms, err));
 	return watchers_feed(pipeline, stream, series, ordinal, point, arrival_ms, err);
 }
 
@@ -268,8 +278,10 @@ static enum status take_found(struct pipeline *pipeline, struct stream_state *st
 	}
 	if (derive_has_step(stream->derive))
 		TRY(consume_derived(pipeline, stream, arrival_ms, err));
-	if (!consume_revised(stream) && extractor_attempt(stream->extractor) != attempt_before)
+	if (!consume_revised(stream) && extractor_attempt(stream->extractor) != attempt_before) {
 		consume_opened(stream);
+		TRY(consume_waiting(pipeline, stream, arrival_ms, err));
+	}
 	if (!stream->said)
 		atomic_fetch_add(&pipeline->figures.points, found->count);
 	return OK;

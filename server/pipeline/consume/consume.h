@@ -77,6 +77,22 @@ enum status consume_point_between(struct pipeline *pipeline, struct stream_state
 	const struct point *point, int64_t arrival_ms, struct error *err) MUST_CHECK;
 
 /*
+ * consume_waiting.c: a sent point that may be of a restart (extract/sent.h) is kept, but detectors see it once that is decided: with its own
+ * attempt's number, or as any other. What is no number is one in either, and waits for nothing.
+ */
+bool consume_may_wait(const struct stream_state *stream, const struct series_state *series, const struct point *point);
+void consume_wait(struct stream_state *stream, struct series_state *series, uint64_t ordinal);
+/* Decided. */
+enum status consume_waiting(
+	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err) MUST_CHECK;
+/* The stream is sealed all the same, since nothing more came of it: a restart's first points would say next to nothing. */
+void consume_forget_waiting(struct stream_state *stream);
+/* A point that is kept, by its detectors. number_ms: when the one before came; 0: there is none, or the point is a number. */
+enum status consume_look_at(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,
+	uint64_t ordinal, const struct point *point, int64_t number_ms, int64_t arrival_ms,
+	struct error *err) MUST_CHECK;
+
+/*
  * What was said of a series' metric before ts_ms in other series of its stream: lines of another form say it, also those that wait for a tracker or
  * are passed over beside one, or a tracker tells it. *usual, of numbers: the last one.
  */

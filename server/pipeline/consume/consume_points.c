@@ -92,7 +92,7 @@ static bool is_old_sample(const struct series_state *series, const struct batch_
 }
 
 /* The step of a point of the series that leads: it may open an attempt. */
-static enum status place_step(struct stream_state *stream, const struct series_state *series,
+static enum status place_step(struct pipeline *pipeline, struct stream_state *stream, const struct series_state *series,
 	const struct batch_series *sent, size_t at, int64_t arrival_ms, struct error *err)
 {
 	struct sent_step step = {.step = step_of(series, sent, at),
@@ -107,7 +107,8 @@ static enum status place_step(struct stream_state *stream, const struct series_s
 	if (is_open)
 		consume_opened(stream);
 	(void)!consume_revised(stream);
-	return OK;
+	bool is_decided = is_open || extractor_fallen_ms(stream->extractor) == INT64_MAX;
+	return is_decided ? consume_waiting(pipeline, stream, arrival_ms, err) : OK;
 }
 
 /* Read again from the journal it is noted here; where it comes first, its commit has done so. */
@@ -195,7 +196,7 @@ static enum status consume_series(struct pipeline *pipeline, struct stream_state
 		}
 		taken++;
 		if (leads)
-			TRY(place_step(stream, series, sent, i, arrival_ms, err));
+			TRY(place_step(pipeline, stream, series, sent, i, arrival_ms, err));
 		double value = time_unit_convert(sent->values[i], factor);
 		TRY(consume_value(pipeline, stream, series, sent, i, value, arrival_ms, err));
 		see_start(stream, sent->ts_ms[i], &starts);
@@ -319,5 +320,7 @@ enum status consume_points(
 				pipeline, stream, &series, slice->arrival_ms, err));
 	}
 	extractor_end_sent(stream->extractor, slice->arrival_ms);
-	return OK;
+	return extractor_fallen_ms(stream->extractor) == INT64_MAX
+		       ? consume_waiting(pipeline, stream, slice->arrival_ms, err)
+		       : OK;
 }

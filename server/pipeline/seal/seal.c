@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "pipeline/consume/consume.h"
 #include "pipeline/seal/pyramids.h"
 #include "state/control.h"
 #include "state/streams/directory.h"
@@ -72,6 +73,7 @@ static enum status snapshot_rest(struct seal *seal, struct unit *unit, struct er
 {
 	struct stream_state *stream = unit->stream;
 
+	consume_forget_waiting(stream);
 	stream->is_decided = false; /* if this fails, it is sealed as others are */
 	unit->upto_seq = stream->extracted_seq;
 	unit->sealed_lines = stream->extracted_lines;

@@ -109,6 +109,8 @@ struct series_state { /* lock */
 	unsigned told_life; /* in which its job knows that; 0: it was read from the store */
 	unsigned own_period; /* of lines: in which its values do not wait for a tracker (any more); consume.h */
 	struct held_values held;
+	bool is_waiting; /* detectors have not seen its points from this ordinal on: they may be of a restart (consume_waiting.c) */
+	uint64_t waits_from;
 	bool has_passed_over;
 	double passed_over; /* the newest finite value of lines that a tracker tells */
 };
@@ -212,6 +214,7 @@ struct stream_state {
 	size_t indexed_series;
 	size_t held_count; /* values of its series that wait for a tracker */
 	int64_t held_since_ms; /* monotonic: since when it has some */
+	bool has_waiting; /* a series is_waiting */
 	bool is_decided; /* sealed soon: a replay of its lines might let wait what has become points */
 	struct derive *derive;
 	struct series_state *derived[DERIVED_COUNT]; /* among `series`; NULL: none yet, or not looked up */
