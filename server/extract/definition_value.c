@@ -40,8 +40,16 @@ static bool is_of_value(const struct definition *definition, struct span text, s
 	       (unit.ptr >= end && span_trim(span_of(end, (size_t)(unit.ptr - end))).len == 0);
 }
 
+/* Of a definition that states its unit another one can't be converted: a time for a step is no time, steps a second are no tokens. */
+static bool is_of_stated_unit(const struct definition *definition, struct span unit)
+{
+	struct span stated = definition->shown.unit;
+
+	return definition->unit_s == 0 && (!stated.len || unit_of(unit).kind == unit_of(stated).kind);
+}
+
 /* "1.2 ktok/s", "3.5 it/s" in the value's own group. A time is read with its number. */
-static bool split_rate(struct span text, struct span *number, struct span *unit)
+static bool split_rate(const struct definition *definition, struct span text, struct span *number, struct span *unit)
 {
 	ptrdiff_t blank = span_find_char(text, ' ');
 
@@ -49,8 +57,9 @@ static bool split_rate(struct span text, struct span *number, struct span *unit)
 		return false;
 	*number = span_of(text.ptr, (size_t)blank);
 	*unit = span_trim(span_skip(text, (size_t)blank));
-	return span_find_char(*unit, ' ') < 0 &&
-	       (thousands_of_rate(*unit) > 1 || unit_of(*unit).kind >= UNIT_TOKENS_RATE);
+	double thousands = thousands_of_rate(*unit);
+	return span_find_char(*unit, ' ') < 0 && is_of_stated_unit(definition, span_skip(*unit, thousands > 1)) &&
+	       (thousands > 1 || unit_of(*unit).kind >= UNIT_TOKENS_RATE);
 }
 
 static bool may_be_shown(struct span unit)
@@ -79,7 +88,7 @@ bool definition_read_said(const struct definition *definition, const struct span
 
 	if (!number_parse_value(text, definition->unit_s, value)) {
 		text = span_trim(text);
-		if (!split_rate(text, &text, &rate) || !number_parse_value(text, 0, value))
+		if (!split_rate(definition, text, &text, &rate) || !number_parse_value(text, 0, value))
 			return false;
 		said = said.len ? said : rate;
 	}

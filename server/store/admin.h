@@ -49,8 +49,8 @@ enum status store_backup_finish(struct store_backup *backup, struct error *err) 
 void store_backup_free(struct store_backup *backup); /* unfinished: leaves nothing behind */
 /* The same without a server: takes the lock (ERR_CONFLICT: a server has it). */
 enum status store_backup_offline(const char *path, const char *copy_path, struct error *err) MUST_CHECK;
-/* Puts a copy in the place of a database that no server has; the old one is kept as PATH.before-restore when there is one
- * and `replaces`, else it is a conflict. */
+/* Puts a copy in the place of a database that no server has; the old one is kept as PATH.before-restore (-2, -3 … beside
+ * what earlier ones kept) when there is one and `replaces`, else it is a conflict. */
 enum status store_restore(const char *copy_path, const char *path, bool replaces, struct error *err) MUST_CHECK;
 
 /*

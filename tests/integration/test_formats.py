@@ -130,8 +130,9 @@ def test_mllog_counts_by_one_axis_in_each_series(server):
     server.send("mixed", lines)
     server.send("samples", [mllog("train_loss", 3 - step / 100, samples_count=64 * step) for step in range(1, 21)])
     server.send("epochs", [mllog("eval_accuracy", step / 100, epoch_num=step) for step in range(1, 6)])
+    server.send("unknown", [mllog("train_loss", 3 - step / 100, step_num=None, samples_count=64 * step, warmup={"step": "x"}) for step in range(1, 21)])
     server.wait_for_extraction()
     assert steps_of(server, "mixed") == {"train:loss": (1, 20, 20), 'train:loss{preset="mllog-samples"}': (64, 1280, 20),
         "eval_accuracy": (64, 1280, 20), "train:throughput": (1, 20, 20)}
-    assert steps_of(server, "samples") == {"train:loss": (64, 1280, 20)}
+    assert steps_of(server, "samples") == steps_of(server, "unknown") == {"train:loss": (64, 1280, 20)}
     assert steps_of(server, "epochs") == {"eval_accuracy": (1, 5, 5)}

@@ -147,6 +147,19 @@ def test_a_number_and_its_unit_may_be_one_group(server):
     assert (health["matched"], health["not_numeric"]) == (2, 2)
 
 
+def test_what_is_in_no_unit_that_the_definition_can_have_is_no_value(server):
+    """Else a time for a step would be a time, steps a second would be tokens, and five metres five minutes."""
+    defined(server, "j", {"Name": "time", "Regex": r"a=(\S+ \S+)", "Unit": "s"}, {"Name": "rate", "Regex": r"b=(\S+ \S+)", "Unit": "samples/s"},
+        {"Name": "share", "Regex": r"c=(\S+ \S+)", "Unit": "%"}, {"Name": "bare", "Regex": r"d=(\S+ \S+)"})
+    said = [("350 ms/step", "1200 tok/s", "5 m", "3 d"), ("3.5 it/s", "3 GB/s", "3 d", "5 m"), ("350 ms", "7 samples/s", "12 %", "5 min"),
+        ("1 h", "2 ksamples/s", "13 %", "350 ms/step")]
+    server.send("j", [f"step {k} a={a} b={b} c={c} d={d}" for k, (a, b, c, d) in enumerate(said, 1)])
+    server.wait_for_extraction()
+    assert [read(server, "j", name)[1] for name in ("time", "rate", "bare")] == [[0.35, 3600], [7, 2000], [300, 350]]
+    health = {row["Name"]: row["not_numeric"] for row in server.get("/api/v1/jobs/j/definitions").body["health"]}
+    assert [health[name] for name in ("time", "rate", "bare")] == [2, 2, 2] and health["share"] >= 2
+
+
 def test_a_unit_that_another_definition_states_is_that_of_a_series_without_a_value(server):
     """Of one metric: the NaN that came first has no unit beside it."""
     defined(server, "j", {"Name": "t", "Regex": r"a=(?<value>\S+)(?: (?<unit>m?s))?"}, {"Name": "t", "Regex": "b=([0-9.]+)", "Unit": "ms"})

@@ -248,6 +248,18 @@ def test_a_restore_refuses_a_live_a_present_and_a_damaged_database(filled, tmp_p
     assert filled.get("/api/v1/jobs/gpt").status == 200
 
 
+def test_what_a_restore_set_aside_is_there_after_the_next_one(filled, tmp_path):
+    """As where a service manager began a server between the two names: the new database is empty, and the old one the only one there is."""
+    copy, aside = tmp_path / "copy.db", filled.database.with_name("smfleet.db.before-restore")
+    run(filled, "backup", str(copy))
+    filled.stop()
+    run(filled, "restore", str(copy), "--replace")
+    first = aside.read_bytes()
+    for number in (2, 3):
+        run(filled, "restore", str(copy), "--replace")
+        assert aside.read_bytes() == first and aside.with_name(f"{aside.name}-{number}").exists()
+
+
 def test_a_backup_that_cannot_be_written_says_why_and_leaves_nothing(filled, tmp_path):
     text = run(filled, "backup", str(tmp_path / "nowhere" / "copy.db"), expect=4)
     assert "nowhere" in text

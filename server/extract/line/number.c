@@ -176,6 +176,13 @@ static size_t unit_length(struct span text)
 	return len;
 }
 
+/* "5 m" and "3 d" may be metres and a count of anything; "5m", "1 h 2 m" and "5 min" are times. */
+static bool is_doubtful(struct span text, size_t number_len)
+{
+	return text.len == number_len + 1 && number_len && text.ptr[number_len - 1] == ' ' &&
+	       (text.ptr[number_len] == 'm' || text.ptr[number_len] == 'd');
+}
+
 /* "-350ms", "0.35 s", "1,200 ms", "3.5e-2s": one number in front of a unit. In units of unit_s seconds. */
 static bool parse_measure(struct span text, double unit_s, double *value)
 {
@@ -186,7 +193,7 @@ static bool parse_measure(struct span text, double unit_s, double *value)
 	if (end >= sizeof MICRO - 1 && number_micro_length(span_skip(text, end - (sizeof MICRO - 1))))
 		end -= sizeof MICRO - 1;
 	double seconds = unit_seconds(span_skip(text, end));
-	if (seconds == 0 || !number_parse(span_of(text.ptr, end), value))
+	if (seconds == 0 || is_doubtful(text, end) || !number_parse(span_of(text.ptr, end), value))
 		return false;
 	*value = number_convert(*value, seconds, unit_s);
 	return true;
@@ -206,7 +213,8 @@ static bool parse_units(struct span text, double unit_s, double *out)
 			behind = span_skip(behind, 1);
 		size_t letters = unit_length(behind);
 		double unit = unit_seconds(span_of(behind.ptr, letters));
-		if (digits == 0 || unit == 0 || !span_parse_double(span_of(text.ptr, digits), &value))
+		if (digits == 0 || unit == 0 || is_doubtful(text, (size_t)(behind.ptr - text.ptr)) ||
+			!span_parse_double(span_of(text.ptr, digits), &value))
 			return false;
 		*out += number_convert(value, unit, unit_s);
 		text = span_trim(span_skip(behind, letters));

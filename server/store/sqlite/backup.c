@@ -311,10 +311,27 @@ static void put_back(const char *before, const char *path)
 		(void)move_logs(before, path, NULL);
 }
 
+/*
+ * Where the database is set aside: what an earlier restore has set aside stays. NULL: no memory. If there is no database an earlier restore was cut
+ * off between the two names, and its log has yet to follow.
+ */
+static char *name_aside(const char *path, bool exists)
+{
+	char suffix[32] = ".before-restore";
+	char *name = path_with(path, suffix);
+
+	for (unsigned n = 2; exists && name && access(name, F_OK) == 0; n++) {
+		mem_free(name);
+		snprintf(suffix, sizeof suffix, ".before-restore-%u", n);
+		name = path_with(path, suffix);
+	}
+	return name;
+}
+
 static enum status restore_locked(const char *copy_path, const char *path, bool exists, struct error *err)
 {
 	AUTO_MEM char *partial = path_with(path, ".partial");
-	AUTO_MEM char *before = path_with(path, ".before-restore");
+	AUTO_MEM char *before = name_aside(path, exists);
 
 	if (!partial || !before)
 		return error_no_memory(err);
