@@ -112,6 +112,36 @@ def test_a_database_from_elsewhere_keeps_its_text_at_its_first_start(small_disk)
         server.close()
 
 
+def test_a_limit_that_nobody_stated_follows_the_size_of_the_disk(small_disk):
+    server = Server(small_disk, "--min-free-bytes", "0")
+
+    def limit():
+        return server.get("/api/v1/retention").body["log_bytes"]
+
+    def resize(mib):
+        subprocess.run(["mount", "-o", f"remount,size={mib}m", str(small_disk)], check=True)
+
+    try:
+        server.start()
+        first = limit()
+        resize(96)
+        wait_until(lambda: limit() == first + (36 << 20), what="half of what the disk has got")
+        server.restart()
+        assert limit() == first + (36 << 20)
+        resize(24)
+        wait_until(lambda: limit() == first, what="half of what the disk has lost")
+        resize(1 << 20)
+        wait_until(lambda: limit() > 1 << 30, what="a large disk")
+        assert server.put("/api/v1/retention", json={"log_bytes": 5 << 20}).status == 200
+        resize(24)
+        before = server.get("/api/v1/retention").body["used_at_ms"]
+        wait_until(lambda: server.get("/api/v1/retention").body["used_at_ms"] > before, what="another look")
+        assert limit() == 5 << 20, "what is stated stays"
+        server.stop()
+    finally:
+        server.close()
+
+
 def gone_blocks(server):
     return server.figure("expired_blocks_total")
 

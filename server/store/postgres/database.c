@@ -135,11 +135,11 @@ static enum status vacuum(struct store *store, size_t pages, uint64_t *left, str
 	return OK;
 }
 
-static enum status disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
+static enum status disk_room(const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err)
 {
 	(void)store;
 	(void)err;
-	*free_bytes = STORE_FREE_UNKNOWN; /* the disk is the server's, which does not say */
+	*free_bytes = *size_bytes = STORE_FREE_UNKNOWN; /* the disk is the server's, which does not say */
 	return OK;
 }
 
@@ -201,5 +201,5 @@ const struct driver postgres_driver = {
 	.checkpoint = checkpoint,
 	.figures = figures,
 	.vacuum = vacuum,
-	.disk_free = disk_free,
+	.disk_room = disk_room,
 };

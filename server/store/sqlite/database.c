@@ -166,7 +166,7 @@ static enum status vacuum(struct store *store, size_t pages, uint64_t *left, str
 	return OK;
 }
 
-static enum status disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
+static enum status disk_room(const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err)
 {
 	const char *path = ((const struct sqlite_store *)store)->path;
 	struct statvfs info;
@@ -174,6 +174,7 @@ static enum status disk_free(const struct store *store, uint64_t *free_bytes, st
 	if (statvfs(path, &info) != 0)
 		return error_set(err, ERR_IO, "cannot ask how much room '%s' has: %s", path, strerror(errno));
 	*free_bytes = (uint64_t)info.f_bavail * info.f_frsize;
+	*size_bytes = (uint64_t)info.f_blocks * info.f_frsize;
 	return OK;
 }
 
@@ -225,6 +226,6 @@ const struct driver sqlite_driver = {
 	.checkpoint = sqlite_checkpoint,
 	.figures = figures,
 	.vacuum = vacuum,
-	.disk_free = disk_free,
+	.disk_room = disk_room,
 	.can_shrink = true,
 };
