@@ -44,6 +44,7 @@ struct pipeline_figures {
 	atomic_int_fast64_t used_at_ms; /* when that was looked at */
 	atomic_int_fast64_t growth_bytes_a_day; /* INT64_MIN: not known yet */
 	atomic_uint_fast64_t disk_free_bytes;
+	atomic_uint_fast64_t disk_owed_bytes; /* by which the file grows yet for what was taken */
 	atomic_bool is_disk_low; /* ingest answers 503 */
 	atomic_bool is_database_lost; /* and so it does then: see pipeline_database_loss */
 };

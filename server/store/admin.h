@@ -98,4 +98,7 @@ const char *network_file_system(unsigned long magic);
 enum status store_disk_room(
 	const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err) MUST_CHECK;
 
+/* By how much the file may grow yet for what is committed: it waits in a log. The writer's. */
+uint64_t store_owed_bytes(const struct store *store);
+
 AUTO_TYPE(store_backup)

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/jobs/trash.h"
-#include "pipeline/retention/retention_limits.h"
 #include "pipeline/retention/retention_notice.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
@@ -22,7 +21,6 @@
 #include <math.h>
 
 enum {
-	DISK_MS = 1000,
 	BUDGET_MS = 2000,
 	PLAN_MS = 60 * 1000, /* ages, sizes, forecast */
 	AGAIN_MS = 5 * 1000, /* the same, while text that should go is on its way into blocks */
@@ -37,23 +35,6 @@ enum {
 };
 
 static const int64_t hour_ms = 60 * 60 * 1000, day_ms = 24 * 60 * 60 * 1000;
-
-/* ---- the disk ---- */
-
-enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err)
-{
-	struct pipeline_figures *figures = &pipeline->figures;
-	uint64_t free_bytes, size_bytes;
-
-	TRY(store_disk_room(
-		pipeline->options.store, &free_bytes, &size_bytes, err)); /* unknown is more than any limit */
-	bool is_low = free_bytes < atomic_load(&pipeline->min_free_bytes);
-	atomic_store(&figures->disk_free_bytes, free_bytes);
-	if (atomic_exchange(&figures->is_disk_low, is_low) != is_low)
-		log_line(is_low ? LOG_ERROR : LOG_INFO, is_low ? "disk_low" : "disk_has_room", "free_bytes=%" PRIu64,
-			free_bytes);
-	return OK;
-}
 
 /* ---- slices ---- */
 
@@ -387,8 +368,6 @@ enum status retention_run(struct pipeline *pipeline, struct retention_state *sta
 	bool was_told = atomic_exchange(&pipeline->retention_changed, false);
 
 	*has_more = false;
-	if (is_due(&state->disk_ms, DISK_MS))
-		TRY(retention_look_at_disk(pipeline, err));
 	if (was_told)
 		state->budget_ms = state->plan_ms = 0;
 	if (!is_due(&state->budget_ms, BUDGET_MS))

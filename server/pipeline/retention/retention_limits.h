@@ -20,11 +20,5 @@ enum status pipeline_limit_job(struct pipeline *pipeline, struct span job, struc
 enum status pipeline_limit_team(
 	struct pipeline *pipeline, struct span team, const struct retention *limits, struct error *err) MUST_CHECK;
 
-/*
- * A limit that nobody stated goes along when the disk becomes larger or smaller: half of the difference, and never below what is used, as
- * nothing is deleted for a smaller disk.
- */
-enum status retention_follow_disk(struct pipeline *pipeline, uint64_t used, struct error *err) MUST_CHECK;
-
 /* What the database may use; remembered. */
 enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, struct error *err) MUST_CHECK;

@@ -62,6 +62,11 @@ bool store_can_shrink(const struct store *store)
 	return store->driver->can_shrink;
 }
 
+uint64_t store_owed_bytes(const struct store *store)
+{
+	return store->driver->owed_bytes(store);
+}
+
 enum status store_disk_room(const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err)
 {
 	return store->driver->disk_room(store, free_bytes, size_bytes, err);

@@ -135,6 +135,12 @@ static enum status vacuum(struct store *store, size_t pages, uint64_t *left, str
 	return OK;
 }
 
+static uint64_t owed_bytes(const struct store *store)
+{
+	(void)store;
+	return 0;
+}
+
 static enum status disk_room(const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err)
 {
 	(void)store;
@@ -201,5 +207,6 @@ const struct driver postgres_driver = {
 	.checkpoint = checkpoint,
 	.figures = figures,
 	.vacuum = vacuum,
+	.owed_bytes = owed_bytes,
 	.disk_room = disk_room,
 };
