@@ -217,6 +217,21 @@ static int command_check(const struct options *options)
 
 /* ---- restore ---- */
 
+/* A backup has no key: the next start would make a new one, which opens nothing of it. */
+static void warn_of_key(const struct options *options, const char *db)
+{
+	const char *stated = options_text(options, "secret-key-file");
+	AUTO_DONE(buf) path = BUF_INIT(4096);
+
+	buf_printf(&path, "%s%s", stated ? stated : db, stated ? "" : ".key");
+	buf_append_char(&path, 0);
+	if (buf_status(&path, NULL) == OK && access(path.ptr, F_OK) != 0)
+		fprintf(stderr,
+			"sm-server: warning: the key file '%s' is not there: copy that of the server that made the backup before you start this one, "
+			"else secrets of webhooks in it cannot be opened\n",
+			path.ptr);
+}
+
 static int command_restore(const struct options *options)
 {
 	const char *db = options_text(options, "db");
@@ -241,6 +256,7 @@ static int command_restore(const struct options *options)
 	if (status != OK)
 		return command_fail(&err, status == ERR_CONFLICT ? EXIT_REFUSED : EXIT_FAILED);
 	printf("%s: restored from %s\n", db, copy);
+	warn_of_key(options, db);
 	return EXIT_DONE;
 }
 

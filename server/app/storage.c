@@ -4,6 +4,7 @@
 #include "app/shared_key.h"
 #include "base/log.h"
 #include "store/admin.h"
+#include "store/alerts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ASK_AGAIN_MS = 200, ASK_AGAIN_MAX_MS = 2000, HOST_BYTES = 256, SOCKET_HASH_BYTES = 6 };
+enum {
+	ASK_AGAIN_MS = 200,
+	ASK_AGAIN_MAX_MS = 2000,
+	HOST_BYTES = 256,
+	SOCKET_HASH_BYTES = 6,
+	SECRET_MAX_BYTES = 64 << 10
+};
 
 bool storage_is_postgres(const struct options *options)
 {
@@ -248,6 +255,31 @@ enum status storage_open(struct storage *storage, struct store **out, struct err
 	return OK;
 }
 
+/* Of a backup that was put back without its key, or with another one. The server serves all the rest. */
+static enum status warn_of_sealed(
+	struct store *store, const char *path, const unsigned char key[SEAL_KEY_BYTES], struct error *err)
+{
+	AUTO(store_reader) reader = NULL;
+	AUTO(arena) arena = arena_new();
+	struct webhook_row *rows;
+	size_t count, closed = 0;
+
+	if (!arena)
+		return error_no_memory(err);
+	TRY(store_reader_new(&reader, store, err));
+	TRY(store_read_webhooks(reader, arena, &rows, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		AUTO_DONE(buf) secret = BUF_INIT(SECRET_MAX_BYTES);
+		closed += crypto_unseal(key, rows[i].sealed_secret, &secret, NULL) != OK;
+	}
+	if (closed)
+		log_line(LOG_WARNING, "key_opens_not",
+			"key=\"%s\" webhooks=%zu why=\"secrets of webhooks are sealed by another key: stop, put the key file of the server that "
+			"made this database there, and start again; or state these webhooks' secrets anew\"",
+			path, closed);
+	return OK;
+}
+
 enum status storage_load_key(
 	struct storage *storage, struct store *store, unsigned char key[SEAL_KEY_BYTES], struct error *err)
 {
@@ -260,5 +292,7 @@ enum status storage_load_key(
 	buf_printf(&beside, "%s.key", options_text(o, "db"));
 	buf_append_char(&beside, 0);
 	TRY(buf_status(&beside, err));
-	return key_file_load(stated ? stated : beside.ptr, key, err);
+	const char *path = stated ? stated : beside.ptr;
+	TRY(key_file_load(path, key, err));
+	return warn_of_sealed(store, path, key, err);
 }

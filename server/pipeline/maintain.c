@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/log_pace.h"
 #include "pipeline/jobs/emergency_run.h"
 #include "pipeline/alert/continuity_watch.h"
 #include "pipeline/alert/data_watch.h"
@@ -35,6 +36,7 @@
 #include "store/journal.h"
 #include "store/retention.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -63,6 +65,7 @@ struct maintenance {
 		uint64_t committed_seq, extracted_seq, flushed_seq;
 		int64_t at_ms;
 	} sealing; /* as it was when streams were looked at last; at_ms 0: look anew */
+	struct log_pace seal_failures, retain_failures;
 	struct retention_state retention;
 	struct pyramid_sweep pyramids;
 	struct filter_sweep filters;
@@ -197,8 +200,9 @@ static void seal(struct maintenance *m, bool all, int64_t until_ms)
 	}
 	if (status == OK)
 		status = trim_journal(m, &err);
-	if (status != OK && status != ERR_UNAVAILABLE)
-		log_line(LOG_ERROR, "seal_failed", "error=\"%s\"", err.text);
+	if (status != OK && status != ERR_UNAVAILABLE && log_pace_is_due(&m->seal_failures, err.text, clock_mono_ms()))
+		log_line(LOG_ERROR, "seal_failed", "left_out=%" PRIu64 " error=\"%s\"",
+			log_pace_take_left_out(&m->seal_failures), err.text);
 	if (status != OK)
 		m->sealing.at_ms = 0;
 }
@@ -278,8 +282,10 @@ static bool retain(struct maintenance *m)
 	bool has_more = false;
 
 	enum status status = retention_run(m->pipeline, &m->retention, m->reader, &has_more, &err);
-	if (status != OK && status != ERR_UNAVAILABLE)
-		log_line(LOG_WARNING, "retention_failed", "error=\"%s\"", err.text);
+	if (status != OK && status != ERR_UNAVAILABLE &&
+		log_pace_is_due(&m->retain_failures, err.text, clock_mono_ms()))
+		log_line(LOG_WARNING, "retention_failed", "left_out=%" PRIu64 " error=\"%s\"",
+			log_pace_take_left_out(&m->retain_failures), err.text);
 	return status == OK && has_more;
 }
 
@@ -352,6 +358,12 @@ static bool account(struct maintenance *m)
 	return status == OK && has_more;
 }
 
+/* What can wait is not written into the room that is to stay free; but a job that is deleted, or looked at whole, is sealed before. */
+static bool may_write_more(const struct maintenance *m)
+{
+	return !atomic_load(&m->pipeline->figures.is_disk_low) || settle_is_asked(m->pipeline);
+}
+
 static bool maintain(struct maintenance *m, int64_t now_ms)
 {
 	bool has_idle = false;
@@ -383,14 +395,17 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	notices_run(m->pipeline, m->reader);
 	if (atomic_exchange(&m->pipeline->summaries_due, false) || settle_is_asked(m->pipeline))
 		flush_summaries(m);
-	if (is_seal_due(m))
+	bool may_write = may_write_more(m);
+	if (may_write && is_seal_due(m))
 		seal(m, is_debt_high(m), INT64_MAX);
 	settle_run(m->pipeline);
-	build_pyramids(m, now_ms);
-	build_filters(m);
+	if (may_write) {
+		build_pyramids(m, now_ms);
+		build_filters(m);
+	}
 	if (has_idle)
 		ask_to_forget(m->pipeline);
-	bool has_pools = end_pools(m), has_jobs = account(m);
+	bool has_pools = end_pools(m), has_jobs = may_write && account(m);
 	return retain(m) || has_pools || has_jobs;
 }
 
@@ -423,6 +438,7 @@ void *maintenance_run(void *context)
 	life_name_ends(pipeline); /* else nothing of these jobs would be sealed */
 	look_at_streams(&m, &(bool){false});
 	flush_all_summaries(&m, stopped_ms + pipeline->drain_ms / 2); /* the rest is for sealing */
-	seal(&m, true, stopped_ms + pipeline->drain_ms);
+	if (may_write_more(&m))
+		seal(&m, true, stopped_ms + pipeline->drain_ms);
 	return NULL;
 }

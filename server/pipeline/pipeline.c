@@ -17,6 +17,7 @@
 #include "pipeline/retention/retention.h"
 #include "read/logs/search_pool.h"
 #include "state/control.h"
+#include "state/disk_room.h"
 #include "state/streams/directory.h"
 #include "state/figures.h"
 #include "state/options.h"
@@ -164,7 +165,7 @@ enum status pipeline_start(struct pipeline **out, const struct pipeline_options 
 	TRY(rules_load(pipeline, err));
 	TRY(recover_journal(pipeline, err));
 	TRY(find_pool_change(pipeline, err));
-	TRY(retention_look_at_disk(pipeline, err)); /* before anybody asks how much is left */
+	TRY(disk_room_look(pipeline, err)); /* before anybody asks how much is left */
 	TRY(start_threads(pipeline, err));
 	*out = TAKE(pipeline);
 	return OK;
@@ -290,10 +291,11 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	if (atomic_load(&pipeline->is_stopping))
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
 	TRY(pipeline_database_loss(pipeline, err));
-	if (atomic_load(&pipeline->figures.is_disk_low)) {
+	if (disk_room_lacks(pipeline, batch_bytes(batch))) {
 		error_set(err, ERR_UNAVAILABLE,
-			"the disk has %llu bytes left, less than --min-free-bytes %llu: free some space; nothing is deleted by itself",
+			"the disk has %llu bytes left, and %llu of them are for what was taken already: with these lines less than --min-free-bytes %llu would stay free. Free some space; nothing is deleted by itself",
 			(unsigned long long)atomic_load(&pipeline->figures.disk_free_bytes),
+			(unsigned long long)atomic_load(&pipeline->figures.disk_owed_bytes),
 			(unsigned long long)atomic_load(&pipeline->min_free_bytes));
 		if (err)
 			err->retry_after_s = DISK_RETRY_S;

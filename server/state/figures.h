@@ -38,10 +38,13 @@ struct pipeline_figures {
 	atomic_uint_fast64_t damaged_rows; /* of the store, met while sealing */
 	atomic_uint_fast64_t expired_blocks; /* deleted by a limit */
 	atomic_uint_fast64_t log_bytes_limit; /* 0: none */
+	atomic_bool is_log_bytes_chosen; /* nobody stated it */
+	atomic_uint_fast64_t chosen_disk_bytes; /* by what size of the disk; 0: that is not known */
 	atomic_uint_fast64_t used_bytes; /* of the database's pages */
 	atomic_int_fast64_t used_at_ms; /* when that was looked at */
 	atomic_int_fast64_t growth_bytes_a_day; /* INT64_MIN: not known yet */
 	atomic_uint_fast64_t disk_free_bytes;
+	atomic_uint_fast64_t disk_owed_bytes; /* by which the file grows yet for what was taken */
 	atomic_bool is_disk_low; /* ingest answers 503 */
 	atomic_bool is_database_lost; /* and so it does then: see pipeline_database_loss */
 };

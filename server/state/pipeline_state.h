@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/log_pace.h"
 #include "base/queue.h"
 #include "base/turn.h"
 #include "extract/line/signature.h"
@@ -91,6 +92,7 @@ struct pipeline {
 	bool is_recovering; /* the journal is read again; no thread runs yet */
 	uint64_t next_seq; /* writer */
 	uint64_t round; /* writer: counts transactions */
+	struct log_pace commit_failures, checkpoint_failures, disk_failures; /* writer */
 	atomic_int_fast64_t
 		writing_since_ms; /* of the transaction or checkpoint that the writer is at; 0: it is at none */
 	atomic_int_fast64_t

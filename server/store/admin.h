@@ -94,7 +94,11 @@ bool store_can_shrink(const struct store *store);
 /* "NFS", "Lustre" …, where a database is refused; NULL: not a network's. magic as from statfs. */
 const char *network_file_system(unsigned long magic);
 #define STORE_FREE_UNKNOWN UINT64_MAX
-/* What the file system that the database is on has free for us, in bytes; or unknown. */
-enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err) MUST_CHECK;
+/* What the file system that the database is on has free for us, and how large it is, in bytes; or both are unknown. */
+enum status store_disk_room(
+	const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err) MUST_CHECK;
+
+/* By how much the file may grow yet for what is committed: it waits in a log. The writer's. */
+uint64_t store_owed_bytes(const struct store *store);
 
 AUTO_TYPE(store_backup)

@@ -2,6 +2,7 @@
 
 import os
 import random
+import sqlite3
 import time
 
 import pytest
@@ -154,9 +155,31 @@ def test_limits_of_age_and_size_of_server_team_and_job(filled):
     wait_until(lambda: first_line(filled, "old").status == 410, what="the job's own age limit")
     assert "age" in first_line(filled, "old").body["detail"]
     assert first_line(filled, "new").status == 200 and first_line(filled, "pinned").status == 200
-    filled.patch("/api/v1/jobs/new", json={"retention": {"max_bytes": 1000}})
-    wait_until(lambda: first_line(filled, "new").status == 410, what="the job's size limit")
-    assert "size" in first_line(filled, "new").body["detail"]
+
+
+def test_a_limit_of_size_keeps_the_newest_whole_blocks(make_server):
+    server = make_server("--seal-age", "100ms", "--log-bytes", "0")
+    lines = 24_000
+    fill(server, "big", 2, random.Random(2), lines)
+    wait_until(lambda: server.figure("sealed_lines_total") >= lines, what="its blocks")
+
+    def stored():
+        return server.sql("SELECT count(*), sum(raw_bytes), max(raw_bytes), max(first_line + line_count) FROM blocks")[0]
+    blocks, text, largest, _ = stored()
+    assert blocks >= 3 and text > 2_000_000
+    limit = text - 1000
+    assert server.patch("/api/v1/jobs/big", json={"retention": {"max_bytes": limit}}).status == 200
+    wait_until(lambda: first_line(server, "big").status == 410, what="its oldest block to go")
+    assert "size" in first_line(server, "big").body["detail"]
+    assert limit - largest <= stored()[1] <= limit and stored()[0] == blocks - 1
+    assert server.patch("/api/v1/jobs/big", json={"retention": {"max_bytes": 1}}).status == 200
+    wait_until(lambda: stored()[0] == 1, what="all but its newest block to go")
+    assert server.patch("/api/v1/jobs/big", json={"retention": {"max_bytes": 2}}).status == 200
+    before = server.get("/api/v1/retention").body["used_at_ms"]
+    wait_until(lambda: server.get("/api/v1/retention").body["used_at_ms"] > before, what="another look")
+    assert stored()[0] == 1 and stored()[3] == lines
+    assert server.get(f"/api/v1/jobs/big/logs?stream=algo-1&from={lines - 1}&limit=1").body["lines"][0]["n"] == lines - 1
+    assert notices(server) == []
 
 
 def test_what_will_go_within_a_week_is_said_before(filled):
@@ -168,6 +191,65 @@ def test_what_will_go_within_a_week_is_said_before(filled):
     incident = wait_until(told, what="the notice")
     assert [row["job"] for row in incident] == ["old"] and incident[0]["severity"] == "warning"
     assert first_line(filled, "old").status == 200
+
+
+def notices(server, state=""):
+    return [(row["job"], row["state"]) for row in server.get(f"/api/v1/incidents?kind=retention_due{state and '&state=' + state}").body["incidents"]]
+
+
+def test_of_what_has_gone_nobody_is_warned(filled):
+    for job, days in (("old", 20), ("new", 1)):
+        assert filled.patch(f"/api/v1/jobs/{job}", json={"retention": {"max_age_days": days}}).status == 200
+        wait_until(lambda: first_line(filled, job).status == 410, what="its text to go")
+    assert filled.patch("/api/v1/jobs/pinned", json={"retention": {"max_age_days": 43}}).status == 200
+    filled.post("/api/v1/jobs/pinned/pin", json={"pinned": False})
+    wait_until(lambda: ("pinned", "open") in notices(filled), what="the notice of one that is due in three days: all were looked at")
+    assert notices(filled) == [("pinned", "open")]
+
+
+def test_a_warning_is_over_when_the_text_has_gone_or_is_kept(filled):
+    for job, days in (("old", 33), ("new", 5)):
+        assert filled.patch(f"/api/v1/jobs/{job}", json={"retention": {"max_age_days": days}}).status == 200
+    wait_until(lambda: sorted(notices(filled, "open")) == [("new", "open"), ("old", "open")], what="both notices")
+    assert filled.patch("/api/v1/jobs/old", json={"retention": {"max_age_days": 20}}).status == 200
+    wait_until(lambda: notices(filled, "open") == [("new", "open")], what="the text to go, and its notice")
+    assert first_line(filled, "old").status == 410
+    assert filled.post("/api/v1/jobs/new/pin", json={"pinned": True}).status == 200
+    wait_until(lambda: notices(filled, "open") == [], what="the notice of what is pinned to end")
+    assert filled.post("/api/v1/jobs/new/pin", json={"pinned": False}).status == 200
+    wait_until(lambda: notices(filled, "open") == [("new", "open")], what="another notice")
+
+
+@of_a_file("--log-bytes is refused on PostgreSQL")
+@pytest.mark.parametrize("program", ["this one", "an older one"])
+def test_a_limit_that_nobody_stated_deletes_nothing_that_was_not_said_a_week_before(make_server, program):
+    server = make_server("--seal-age", "100ms")
+    rng = random.Random(4)
+    for job, days in (("first", 30), ("second", 20)):
+        fill(server, job, days, rng, 4000)
+    wait_until_sealed(server, ["first", "second"])
+
+    def change(*statements):
+        server.stop()
+        with sqlite3.connect(server.database) as database:
+            for statement in statements:
+                database.execute(statement)
+        database.close()
+        server.start()
+    marker = ["DELETE FROM settings WHERE key = 'log_bytes_chosen'"] if program == "an older one" else []
+    change("UPDATE settings SET value = CAST('1000' AS BLOB) WHERE key = 'log_bytes'", *marker)
+    wait_until(lambda: sorted(notices(server, "open")) == [("first", "open"), ("second", "open")], what="notices of both")
+    due = {one[0] for one in server.sql(f"SELECT round((value - {time.time() * 1000}) / {DAY_MS}) FROM incidents")}
+    assert due == {7}
+    before = server.get("/api/v1/retention").body["used_at_ms"]
+    wait_until(lambda: (server.get("/api/v1/retention").body["used_at_ms"] or 0) > (before or 0), what="another look")
+    assert first_line(server, "first").status == 200 and first_line(server, "second").status == 200
+    change(f"UPDATE incidents SET opened_ms = opened_ms - {8 * DAY_MS} WHERE job_id = (SELECT job_id FROM jobs WHERE name = 'first')")
+    wait_until(lambda: first_line(server, "first").status == 410, what="what was said a week before to go")
+    wait_until(lambda: notices(server, "open") == [("second", "open")], what="its notice to end")
+    assert first_line(server, "second").status == 200
+    assert server.put("/api/v1/retention", json={"log_bytes": 1001}).status == 200
+    wait_until(lambda: first_line(server, "second").status == 410, what="a limit that is stated to be kept at once")
 
 
 def test_bad_limits_are_refused(server):

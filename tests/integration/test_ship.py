@@ -450,7 +450,7 @@ def test_without_a_server_the_lines_are_kept(ship):
     data = b"one\ntwo\n"
     result = ship.run("--job", "kept", "--server", gone, "--drain-timeout", "500ms", data=data)
     assert (result.returncode, result.stdout) == (3, data)
-    left = list(ship.spool.glob("*.left"))
+    left = list(ship.spool.glob("*.in"))
     assert [path.read_bytes() for path in left] == [data]
     assert b"2 lines of job 'kept'" in result.stderr and f"--spool '{ship.spool}' --send-rest".encode() in result.stderr
 
@@ -461,15 +461,18 @@ def test_without_a_server_the_training_runs(ship):
     assert (result.returncode, result.stdout) == (7, b"hi\n")
 
 
-def test_a_full_spool_keeps_the_oldest_and_says_so(ship):
+def test_a_full_spool_keeps_the_oldest_and_says_so(server, ship):
     gone = f"http://127.0.0.1:{free_port()}"
     data = b"".join(b"line %06d\n" % i for i in range(20_000))
     result = ship.run("--job", "full", "--server", gone, "--drain-timeout", "100ms", "--spool-bytes", "12000", data=data)
     assert (result.returncode, result.stdout == data) == (3, True)
     assert b"spool is full" in result.stderr and b"19000 lines (228000 bytes) were dropped" in result.stderr
-    left = next(ship.spool.glob("*.left")).read_bytes().splitlines()
-    assert left[:1000] == data.splitlines()[:1000]
-    assert left[1000] == b"smfleet: 19000 lines (228000 bytes) were dropped because the spool was full"
+    note = next(ship.spool.glob("*.rest"))
+    note.write_text(note.read_text().replace(gone, server.url))
+    assert ship.run("--send-rest").returncode == 0
+    kept = lines(server, "full")
+    assert kept[:1000] == data.decode().splitlines()[:1000]
+    assert kept[1000] == "smfleet: 19000 lines (228000 bytes) were dropped because the spool was full"
 
 
 class Door(BaseHTTPRequestHandler):

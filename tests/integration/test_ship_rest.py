@@ -199,7 +199,7 @@ def test_a_server_that_stays_away_in_the_middle(make_server, ship, tmp_path, tol
 def test_what_was_left_is_not_sent_by_its_name(ship, killed):
     gone = f"http://127.0.0.1:{free_port()}"
     ship.run("--job", "kept", "--server", gone, "--drain-timeout", "100ms", data=b"one\n")
-    left = str(next(ship.spool.glob("*.left")))
+    left = str(next(ship.spool.glob("*.in")))
     result = ship.run("--job", "kept", left)
     assert result.returncode == 2 and b"--send-rest" in result.stderr
     killed("kept", 30, 10)
@@ -215,7 +215,7 @@ def test_a_folder_of_any_name(server, ship, tmp_path, name):
     assert away.returncode == 0 and b"--send-rest" in away.stderr, away.stderr
     note = next(path for path in spool.iterdir() if path.suffix == ".rest")
     note.write_text(note.read_text().replace(f"http://127.0.0.1:{at}", server.url))
-    refused = ship.run("--job", "other", str(note.with_suffix(".left")))
+    refused = ship.run("--job", "other", str(note.with_suffix(".out")))
     assert refused.returncode == 2 and b"is what a sm-ship left of a job" in refused.stderr, refused.stderr
     sent = ship.run("--send-rest", "--spool", str(spool))
     assert sent.returncode == 0 and b"1 lines of job 'named' that were left are with the server" in sent.stderr, sent.stderr

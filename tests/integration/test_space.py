@@ -5,6 +5,7 @@ import os
 import random
 import sqlite3
 import subprocess
+import threading
 import time
 
 import pytest
@@ -82,6 +83,86 @@ def test_a_disk_that_fills_stops_ingest_until_it_has_room(small_disk, reserve):
         server.close()
 
 
+class Watch:
+    """What is free on the disk, at its least."""
+
+    def __init__(self, folder):
+        self.folder, self.is_over, self.least = folder, threading.Event(), free(folder)
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while not self.is_over.wait(0.002):
+            self.least = min(self.least, free(self.folder))
+
+    def end(self):
+        self.is_over.set()
+        self.thread.join()
+        return self.least
+
+
+def free(folder):
+    info = os.statvfs(folder)
+    return info.f_bavail * info.f_frsize
+
+
+def test_what_is_to_stay_free_does(small_disk):
+    """Also of what follows from lines that were taken: blocks, points, checkpoints, the end."""
+    least_bytes = 8 << 20
+    server = Server(small_disk, "--min-free-bytes", str(least_bytes), "--log-bytes", "0", "--seal-age", "100ms")
+    server.start()
+    watch = Watch(small_disk)
+    try:
+        definition = {"Name": "loss", "Regex": r"step (?<step>\d+) (?<value>\d)"}
+        for job in range(4):
+            assert server.post("/api/v1/jobs", json={"TrainingJobName": f"j{job}", "AlgorithmSpecification": {"MetricDefinitions": [definition]}}).status == 201
+
+        def fill(job):
+            rng = random.Random(job)
+            for _ in range(200):
+                reply = server.post(f"/api/v1/logs?job=j{job}&stream=algo-1", "\n".join(noise(rng, 500)) + "\n")
+                if reply.status == 503:
+                    assert "--min-free-bytes" in reply.body["detail"], reply
+                    return
+                assert reply.status == 200, reply
+            raise AssertionError("the disk is larger than all that was sent")
+
+        senders = [threading.Thread(target=fill, args=(job,)) for job in range(4)]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        before = server.get("/api/v1/retention").body["used_at_ms"] or 0
+        wait_until(lambda: (server.get("/api/v1/retention").body["used_at_ms"] or 0) > before + 4000, what="the server to have looked at all, twice")
+        assert server.get("/api/v1/jobs/j0/logs?stream=algo-1").status == 200
+        server.stop()
+        assert watch.end() >= least_bytes - (1 << 20), watch.least
+        check(server)
+    finally:
+        watch.end()
+        server.close()
+
+
+def test_a_disk_that_stays_full_is_said_now_and_then(small_disk):
+    server = Server(small_disk, "--min-free-bytes", "0", "--log-bytes", "0", "--seal-age", "100ms")
+    rng = random.Random(6)
+    server.start()
+    try:
+        server.send("a", noise(rng, 10))
+        (small_disk / "ballast").write_bytes(bytes(free(small_disk) - (1 << 20)))
+
+        def failed():
+            server.post("/api/v1/logs?job=a&stream=algo-1", "\n".join(noise(rng, 2000)) + "\n")
+            return server.figure("failed_commits_total") >= 40
+        wait_until(failed, what="many commits to fail")
+        said = [line for line in server.log if "event=commit_failed" in line]
+        assert 1 <= len(said) <= 12 and "left_out=" in said[-1], said
+        (small_disk / "ballast").unlink()
+        server.stop()
+    finally:
+        server.close()
+
+
 def test_a_database_from_elsewhere_keeps_its_text_at_its_first_start(small_disk):
     """Without a limit that anybody set, and larger than half of what is free where it is put."""
     server = Server(small_disk, "--min-free-bytes", "0", "--seal-age", "100ms")
@@ -108,6 +189,36 @@ def test_a_database_from_elsewhere_keeps_its_text_at_its_first_start(small_disk)
         server.restart()  # and it is remembered
         assert server.get("/api/v1/retention").body["log_bytes"] == told["log_bytes"]
         assert all(server.get(f"/api/v1/jobs/old/logs?stream=s{part}").status == 200 for part in range(2))
+    finally:
+        server.close()
+
+
+def test_a_limit_that_nobody_stated_follows_the_size_of_the_disk(small_disk):
+    server = Server(small_disk, "--min-free-bytes", "0")
+
+    def limit():
+        return server.get("/api/v1/retention").body["log_bytes"]
+
+    def resize(mib):
+        subprocess.run(["mount", "-o", f"remount,size={mib}m", str(small_disk)], check=True)
+
+    try:
+        server.start()
+        first = limit()
+        resize(96)
+        wait_until(lambda: limit() == first + (36 << 20), what="half of what the disk has got")
+        server.restart()
+        assert limit() == first + (36 << 20)
+        resize(24)
+        wait_until(lambda: limit() == first, what="half of what the disk has lost")
+        resize(1 << 20)
+        wait_until(lambda: limit() > 1 << 30, what="a large disk")
+        assert server.put("/api/v1/retention", json={"log_bytes": 5 << 20}).status == 200
+        resize(24)
+        before = server.get("/api/v1/retention").body["used_at_ms"]
+        wait_until(lambda: server.get("/api/v1/retention").body["used_at_ms"] > before, what="another look")
+        assert limit() == 5 << 20, "what is stated stays"
+        server.stop()
     finally:
         server.close()
 

@@ -135,6 +135,32 @@ def test_what_is_half_swept_is_no_damage(filled, what):
     wait_until(lambda: filled.sql("SELECT count(*) FROM chunks WHERE job_id = ? AND series_id = ?", job_id, series_id) == [(0,)], what="the rest of the sweep")
 
 
+def test_a_backup_that_is_put_back_without_its_key_says_so(make_server, tmp_path):
+    server, copy = make_server(), tmp_path / "copy.db"
+    hook = {"url": "https://example.com/x", "secret": "whsec_c2VjcmV0IHNlY3JldA=="}
+    assert server.post("/api/v1/webhooks", json=hook).status == 201
+    run(server, "backup", str(copy))
+    server.stop()
+    folder = tmp_path / "restored"
+    folder.mkdir()
+    other = Server(folder)
+    told = run(other, "restore", str(copy))
+    assert f"warning: the key file '{other.database}.key' is not there" in told and "restored" in told
+    try:
+        other.start()
+        told = other.wait_for_log(r"event=key_opens_not.*").group(0)
+        assert f'key="{other.database}.key" webhooks=1' in told, told
+        other.stop()
+        shutil.copy(f"{server.database}.key", f"{other.database}.key")
+        assert "warning" not in run(other, "restore", str(copy), "--replace")
+        other.log.clear()
+        other.start()
+        assert "key_opens_not" not in other.log_text()
+        other.stop()
+    finally:
+        other.close()
+
+
 def test_a_backup_under_load_is_whole_and_comes_back(filled, tmp_path):
     copy, is_over, sent = tmp_path / "copy.db", threading.Event(), []
 

@@ -14,7 +14,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERSION = 1, MAX_BYTES = 64 << 20 };
+enum {
+	VERSION = 1,
+	MAX_BYTES = 64 << 20,
+	SAME_TIME_MS = 1000,
+	MANY_PIECES = 100000, /* then a minute is one time */
+	MANY_SAME_TIME_MS = 60000,
+	PIECE_NUMBERS = 8, /* of them the last are left out where they are 0 */
+};
 
 static const struct {
 	const char *key;
@@ -48,9 +55,41 @@ static const char *const statuses[] = {"Completed", "Failed", "Stopped"};
 
 void rest_note_done(struct rest_note *note)
 {
-	spool_times_done(&note->times);
+	rest_pieces_done(&note->pieces);
 	identity_free(note->own_identity);
 	mem_free(note->own_metrics.items);
+}
+
+/* False: it stands alone. */
+static bool goes_on(const struct rest_pieces *pieces, unsigned text, const struct spool_piece *piece)
+{
+	const struct rest_piece *last = pieces->count ? &pieces->items[pieces->count - 1] : NULL;
+	int64_t within_ms = pieces->count < MANY_PIECES ? SAME_TIME_MS : MANY_SAME_TIME_MS;
+
+	return last && last->text == text && last->piece.fd == piece->fd && !last->piece.lost_lines &&
+	       !piece->lost_lines && !last->piece.has_open_end && last->piece.end == piece->start &&
+	       piece->ts_ms >= last->piece.ts_ms && piece->ts_ms - last->piece.ts_ms < within_ms;
+}
+
+enum status rest_pieces_add(
+	struct rest_pieces *pieces, unsigned text, const struct spool_piece *piece, struct error *err)
+{
+	if (goes_on(pieces, text, piece)) {
+		struct spool_piece *last = &pieces->items[pieces->count - 1].piece;
+		last->end = piece->end;
+		last->has_open_end = piece->has_open_end;
+		return OK;
+	}
+	if (!mem_grow((void **)&pieces->items, pieces->count, &pieces->cap, sizeof *pieces->items))
+		return error_no_memory(err);
+	pieces->items[pieces->count++] = (struct rest_piece){text, *piece};
+	return OK;
+}
+
+void rest_pieces_done(struct rest_pieces *pieces)
+{
+	mem_free(pieces->items);
+	*pieces = (struct rest_pieces){0};
 }
 
 static size_t folder_length(const char *path)
@@ -141,6 +180,21 @@ static void put_end(struct json_writer *w, const struct rest_note *note)
 	json_object_end(w);
 }
 
+static void put_piece(struct json_writer *w, const struct rest_piece *of)
+{
+	const struct spool_piece *piece = &of->piece;
+	const int64_t numbers[PIECE_NUMBERS] = {of->text, (int64_t)piece->start, (int64_t)piece->end, piece->ts_ms,
+		piece->has_open_end, (int64_t)piece->lost_lines, (int64_t)piece->lost_bytes, piece->lost_to};
+	size_t count = PIECE_NUMBERS;
+
+	while (count && !numbers[count - 1])
+		count--;
+	json_array(w);
+	for (size_t i = 0; i < count; i++)
+		json_i64(w, numbers[i]);
+	json_array_end(w);
+}
+
 static void put_texts(struct json_writer *w, const struct rest_note *note)
 {
 	json_key(w, "texts");
@@ -150,12 +204,11 @@ static void put_texts(struct json_writer *w, const struct rest_note *note)
 	json_array_end(w);
 	if (!note->is_saved)
 		return;
-	json_key(w, "times"); /* END, MS, END, MS …: up to that byte the lines were read then */
+	json_key(w,
+		"pieces"); /* [TEXT, START, END, MS, HAS_OPEN_END, LOST_LINES, LOST_BYTES, LOST_TO], in their order */
 	json_array(w);
-	for (size_t i = 0; i < note->times.count; i++) {
-		json_u64(w, note->times.items[i].end);
-		json_i64(w, note->times.items[i].ts_ms);
-	}
+	for (size_t i = 0; i < note->pieces.count; i++)
+		put_piece(w, &note->pieces.items[i]);
 	json_array_end(w);
 }
 
@@ -279,16 +332,52 @@ static enum status read_end(struct rest_note *note, const struct json *end, stru
 	return note->end.secondary_status ? OK : error_set(err, ERR_INVALID, "its end has no status");
 }
 
+/* An older version's note: END, MS, END, MS …, up to that byte of its one text the lines were read then. */
 static enum status read_times(struct rest_note *note, const struct json *times, struct error *err)
 {
 	const struct json *at = json_first(times), *next;
 	double end, ts_ms;
+	uint64_t start = 0;
 
-	note->is_saved = times != NULL;
+	note->is_saved = note->is_saved || times;
 	for (; at && (next = json_next(at)); at = json_next(next)) {
-		if (!json_number_of(at, &end) || !json_number_of(next, &ts_ms) || end < 0)
+		if (!json_number_of(at, &end) || !json_number_of(next, &ts_ms) || end < (double)start ||
+			!note->text_count)
 			return error_set(err, ERR_INVALID, "its times are none");
-		TRY(spool_times_add(&note->times, (size_t)end, (int64_t)ts_ms, err));
+		const struct spool_piece piece = {.start = start, .end = (uint64_t)end, .ts_ms = (int64_t)ts_ms};
+		TRY(rest_pieces_add(&note->pieces, 0, &piece, err));
+		start = piece.end;
+	}
+	return OK;
+}
+
+static bool read_piece(const struct json *from, struct rest_piece *piece)
+{
+	double numbers[PIECE_NUMBERS] = {0};
+	size_t count = 0;
+
+	for (const struct json *at = json_first(from); at; at = json_next(at))
+		if (count == PIECE_NUMBERS || !json_number_of(at, &numbers[count]) || !(numbers[count++] >= 0))
+			return false;
+	*piece = (struct rest_piece){(unsigned)numbers[0], {.start = (uint64_t)numbers[1],
+								   .end = (uint64_t)numbers[2],
+								   .ts_ms = (int64_t)numbers[3],
+								   .has_open_end = numbers[4] != 0,
+								   .lost_lines = (uint64_t)numbers[5],
+								   .lost_bytes = (uint64_t)numbers[6],
+								   .lost_to = (unsigned)numbers[7] & SPOOL_LOST_ALL}};
+	return piece->piece.end >= piece->piece.start;
+}
+
+static enum status read_pieces(struct rest_note *note, const struct json *pieces, struct error *err)
+{
+	struct rest_piece piece;
+
+	note->is_saved = pieces != NULL;
+	for (const struct json *at = json_first(pieces); at; at = json_next(at)) {
+		if (!read_piece(at, &piece) || piece.text >= note->text_count)
+			return error_set(err, ERR_INVALID, "its pieces are none of ours");
+		TRY(rest_pieces_add(&note->pieces, piece.text, &piece.piece, err));
 	}
 	return OK;
 }
@@ -328,6 +417,7 @@ enum status rest_note_read(struct rest_note *note, const char *path, struct erro
 		return error_no_memory(err);
 	TRY(read_end(note, json_get(document, "end"), err));
 	TRY(read_texts(note, json_get(document, "texts"), err));
+	TRY(read_pieces(note, json_get(document, "pieces"), err));
 	return read_times(note, json_get(document, "times"), err);
 }
 

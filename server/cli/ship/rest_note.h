@@ -1,8 +1,8 @@
 /*
  * Job: what a sm-ship leaves beside the lines of a command or a pipe, so that `sm-ship --send-rest` can tell the server the rest: whose they
  *      are, where they stand, and how it ended. It is written when the job begins, and goes when the server has all of it. So it is there
- *      after a kill (the lines are in the files that the command wrote), and after an end without a server (they are in one file, in the
- *      order in which they were read).
+ *      after a kill (the ledger says how far the files were sent), and after an end without a server (the note says what of them waited, in
+ *      the order in which it was read).
  * Ownership: init/done; a note that was read owns its identity, else that is the caller's. Threads: under the caller's lock.
  */
 #pragma once
@@ -15,6 +15,20 @@
 #define REST_NOTE_ENDING ".rest"
 
 enum { REST_NOTE_SOURCE_BYTES = 32, REST_NOTE_TEXTS = 2, REST_NOTE_PATH_BYTES = 4096 };
+
+/* Lines that wait, or a loss. */
+struct rest_piece {
+	unsigned text;
+	struct spool_piece piece; /* its fd is nobody's once the note is written */
+};
+struct rest_pieces {
+	struct rest_piece *items;
+	size_t count, cap;
+};
+/* What follows within a second shares its time. */
+enum status rest_pieces_add(
+	struct rest_pieces *pieces, unsigned text, const struct spool_piece *piece, struct error *err) MUST_CHECK;
+void rest_pieces_done(struct rest_pieces *pieces);
 
 struct rest_note {
 	char path[REST_NOTE_PATH_BYTES]; /* "": nowhere */
@@ -33,8 +47,8 @@ struct rest_note {
 	struct child_end end;
 	char texts[REST_NOTE_TEXTS][256]; /* names in the note's folder */
 	size_t text_count;
-	bool is_saved; /* one text, from its start, whose times are known; else the ledger says where it goes on */
-	struct spool_times times;
+	bool is_saved; /* the pieces are what waited; else the ledger says where the texts go on */
+	struct rest_pieces pieces;
 	/* Of one that was read: */
 	struct identity *own_identity;
 	struct settings own_metrics;

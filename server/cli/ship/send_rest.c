@@ -56,7 +56,7 @@ static void say(const char *text)
 
 /* ---- what is there ---- */
 
-/* ERR_BUSY: they are still being written. */
+/* ERR_BUSY: they are still being written, and nobody has seen how far. */
 static enum status open_texts(struct rest *rest, struct error *err)
 {
 	char path[REST_NOTE_PATH_BYTES];
@@ -69,7 +69,7 @@ static enum status open_texts(struct rest *rest, struct error *err)
 			return error_set(err, ERR_IO, "cannot open '%s': %s", path, strerror(errno));
 		if (!text_file_is_own(source.fd))
 			return error_set(err, ERR_FORBIDDEN, "'%s' is no file of this user's own", path);
-		if (spool_file_is_written(source.fd))
+		if (!rest->note.is_saved && spool_file_is_written(source.fd))
 			return error_set(err, ERR_BUSY, "'%s' is still open in a process that writes it", path);
 		TRY(spool_add_source(rest->spool, &source, &rest->sources[i], err));
 	}
@@ -80,13 +80,12 @@ static enum status open_texts(struct rest *rest, struct error *err)
 
 static void put_saved(struct rest *rest)
 {
-	const struct spool_times *times = &rest->note.times;
-	uint64_t start = 0;
+	const struct rest_pieces *pieces = &rest->note.pieces;
 
-	for (size_t i = 0; i < times->count; start = times->items[i++].end) {
-		struct spool_piece piece = {.start = start, .end = times->items[i].end, .ts_ms = times->items[i].ts_ms};
-		if (piece.end > piece.start)
-			spool_put_piece(rest->spool, rest->sources[0], &piece);
+	for (size_t i = 0; i < pieces->count; i++) {
+		const struct spool_piece *piece = &pieces->items[i].piece;
+		if (piece->end > piece->start || piece->lost_lines)
+			spool_put_piece(rest->spool, rest->sources[pieces->items[i].text], piece);
 	}
 }
 

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { COMMAND_POLL_MS = 50, FOLLOW_POLL_MS = 200 };
+enum { COMMAND_POLL_MS = 50, FOLLOW_POLL_MS = 200, REST_ROOM_BYTES = 256 << 10 };
 
 static void ship_done(struct ship *ship)
 {
@@ -30,7 +30,9 @@ static void ship_done(struct ship *ship)
 	http_client_free(ship->client);
 	pthread_mutex_destroy(&ship->rest_mutex);
 	identity_free(ship->identity);
-	if (!ship->rest.is_saved) /* it names files that go with us */
+	if (ship->rest_room_fd >= 0)
+		close(ship->rest_room_fd);
+	if (!ship->keeps_rest) /* it names files that go with us */
 		rest_note_remove(&ship->rest);
 	spool_file_done(&ship->files[0]);
 	spool_file_done(&ship->files[1]);
@@ -158,6 +160,7 @@ static void keep_rest(struct ship *ship, const char *folder)
 		rest_note_add_text(&ship->rest, ship->files[i].path);
 	}
 	rest_note_name(&ship->rest, ship->files[0].path);
+	ship->rest_room_fd = spool_file_reserve(folder, REST_ROOM_BYTES);
 	if (ship->name_lock)
 		start_source_share(&ship->rest, ship->session_seed, ship->rest.source);
 	if (!write_rest(ship)) /* the next start would not know that we have left something */
@@ -192,6 +195,9 @@ static bool waits_for_run(void *context)
 void ship_keep_end(struct ship *ship, int64_t ended_ms)
 {
 	pthread_mutex_lock(&ship->rest_mutex);
+	if (ship->rest_room_fd >= 0) /* for this, and for what of the lines is left */
+		close(ship->rest_room_fd);
+	ship->rest_room_fd = -1;
 	ship->rest.end = ship->end;
 	ship->rest.ended_ms = ended_ms;
 	write_rest(ship);
@@ -405,6 +411,7 @@ int ship_run(const struct options *options, char *const *environment)
 		.files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
 		.system_files = {SPOOL_FILE_NONE, SPOOL_FILE_NONE},
 		.child = CHILD_INIT,
+		.rest_room_fd = -1,
 		.end = {.secondary_status = "Completed"}};
 	struct error err = {0};
 	int64_t started_ms = clock_wall_ms();

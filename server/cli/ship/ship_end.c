@@ -143,6 +143,20 @@ static void tell_dropped(uint64_t lines, const char *reason)
 			reason);
 }
 
+static void tell_not_kept(uint64_t lines)
+{
+	if (lines)
+		client_say(ship_program.name, "%" PRIu64 " lines could not be kept and are lost", lines);
+}
+
+/* What the note names stays. */
+static void keep_files(struct ship *ship)
+{
+	ship->keeps_rest = ship->rest.path[0] != 0;
+	for (size_t i = 0; ship->keeps_rest && i < ship->rest.text_count; i++)
+		spool_file_keep(&ship->files[i]);
+}
+
 /* The sender has said what the server refused. */
 static void tell_unsent(struct ship *ship, const char *spool_folder, enum status status, const struct error *cause)
 {
@@ -150,7 +164,7 @@ static void tell_unsent(struct ship *ship, const char *spool_folder, enum status
 	char folder[REST_NOTE_PATH_BYTES];
 	struct rest_saved saved = {0};
 	struct error err = {0};
-	const struct rest_saving saving = {ship->spool, ship->sender, ship->streams, SYSTEM_LINES};
+	const struct rest_saving saving = {ship->spool, ship->sender, ship->streams, SYSTEM_LINES, ship->files};
 
 	if (status == ERR_UNAVAILABLE)
 		client_say(ship_program.name, "server %s was not reached in time: %s", server, cause->text);
@@ -168,7 +182,9 @@ static void tell_unsent(struct ship *ship, const char *spool_folder, enum status
 	snprintf(folder, sizeof folder, "%s", spool_folder);
 	if (rest_save(&ship->rest, &saving, folder, &saved, &err) != OK)
 		client_say(ship_program.name, "%s", err.text);
-	else
+	keep_files(ship);
+	tell_not_kept(saved.lost_lines);
+	if (saved.lines || !saved.lost_lines)
 		client_say(ship_program.name,
 			"%" PRIu64 " lines of job '%s' and how it ended are kept in '%s'; send them later: "
 			"sm-ship --server '%s' --spool '%s' --send-rest",
@@ -208,7 +224,6 @@ int ship_finish(struct ship *ship, char *const *environment)
 {
 	struct error err = {0};
 	enum status status = drain(ship, &err);
-	struct spool_totals totals = spool_totals(ship->spool);
 
 	if (status == OK && ship->watch && ship->ledger)
 		ledger_end(ship->ledger);
@@ -216,8 +231,9 @@ int ship_finish(struct ship *ship, char *const *environment)
 		tell_unsent(ship, ship_spool_folder(ship->options, environment), status, &err);
 	else
 		rest_note_remove(&ship->rest);
-	if (!ship->watch && ship->ledger) /* our own files go with us, and what is left is noted */
+	if (!ship->watch && ship->ledger && (!ship->keeps_rest || ship->rest.is_saved)) /* else it says what is left */
 		ledger_remove(ship->ledger);
+	struct spool_totals totals = spool_totals(ship->spool);
 	if (ship->name_lock)
 		ledger_remove(ship->name_lock);
 	tell_lost(&totals);

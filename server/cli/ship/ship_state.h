@@ -39,6 +39,8 @@ struct ship {
 		*name_lock; /* of our own: whose the sessions are that are called by job and stream; NULL: another's */
 	pthread_mutex_t rest_mutex;
 	struct rest_note rest; /* under it: what is left if we are killed, or in vain */
+	int rest_room_fd; /* the disk may be full when the last note is written; -1: none */
+	bool keeps_rest; /* the server has not got all: note and files stay */
 	struct watch *watch; /* the user's files */
 	struct sender *sender;
 	struct intake *intake;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -13,7 +14,9 @@ enum {
 	PUNCH_BYTES = 1 << 20, /* freed in steps of this size: a system call a batch would cost more than it frees */
 	MERGE_ENTRIES = 4096, /* with more than this waiting, pieces that were read within a second share their time */
 	MERGE_TS_MS = 1000,
+	MAX_PAGE_BYTES = 64 << 10,
 	LOOK_AT_DISK_MS = 100,
+	LOOK_AT_DISK_BYTES = 1 << 20, /* others may write meanwhile, a sm-ship a rank among them */
 	RESERVED_ENTRIES = 64, /* the ring grows while it has so many: they are for when there is no memory */
 };
 
@@ -28,6 +31,7 @@ struct source_state {
 	struct spool_source source;
 	uint64_t write_at; /* of spool_write */
 	uint64_t punched_end; /* free up to here */
+	uint64_t dropped_start, dropped_end; /* the last of a child's bytes that were not kept */
 	size_t entry_count;
 	uint64_t unsaid_lines, unsaid_bytes; /* of losses: there was no entry that could say so in their place */
 	unsigned unsaid_to;
@@ -42,7 +46,8 @@ struct spool {
 	struct entry *entries; /* a ring */
 	size_t first, count, cap;
 	uint64_t max_bytes;
-	uint64_t disk_room; /* as it was at looked_ms */
+	uint64_t disk_free; /* as it was at looked_ms */
+	uint64_t unlooked_bytes; /* that have come to it since */
 	int64_t looked_ms;
 	uint64_t kept_bytes; /* of our files */
 	uint64_t waiting_bytes; /* of all files */
@@ -52,6 +57,7 @@ struct spool {
 	bool is_dropping; /* until there is some room again */
 	bool is_waited_for; /* somebody has more than there was room for: no lingering */
 	bool has_ended, is_discarding;
+	bool keeps_files;
 };
 
 static struct entry *entry_at(const struct spool *spool, size_t index)
@@ -164,6 +170,18 @@ static void punch(struct source_state *state, uint64_t start, uint64_t end)
 		state->cannot_punch = errno != EINTR; /* not on this file system: the file grows, nothing is lost */
 }
 
+/* What is not kept of what a child has written. A page that two such parts share is freed when both are punched at once. */
+static void punch_dropped(struct source_state *state, uint64_t start, uint64_t end)
+{
+	if (end <= start)
+		return;
+	if (start != state->dropped_end)
+		state->dropped_start = start;
+	state->dropped_end = end;
+	punch(state, start - state->dropped_start < MAX_PAGE_BYTES ? state->dropped_start : start - MAX_PAGE_BYTES,
+		end);
+}
+
 /* Under the lock: losses stand where the lines would. False: there is no memory for that yet. */
 static bool say_loss(struct spool *spool, unsigned source, int64_t ts_ms)
 {
@@ -208,17 +226,30 @@ static void lose(struct spool *spool, unsigned source, uint64_t lines, uint64_t 
 	spool->has_unsaid = !say_loss(spool, source, ts_ms) || spool->has_unsaid;
 }
 
-/* How much more may go to the folder's disk: a child that writes there must not find it full by our doing. */
-static uint64_t disk_room(struct spool *spool, const struct source_state *state)
+/* On a share it costs a round trip: so not for each line. */
+static uint64_t disk_free(struct spool *spool, const struct source_state *state, uint64_t more)
 {
 	int64_t now_ms = clock_mono_ms();
 
-	if (spool->looked_ms && now_ms - spool->looked_ms < LOOK_AT_DISK_MS)
-		return spool->disk_room;
-	spool->looked_ms = now_ms;
-	uint64_t free_bytes = spool_disk_free(state->source.fd);
-	spool->disk_room = free_bytes > SPOOL_MIN_FREE_BYTES ? free_bytes - SPOOL_MIN_FREE_BYTES : 0;
-	return spool->disk_room;
+	if (!spool->looked_ms || now_ms - spool->looked_ms >= LOOK_AT_DISK_MS ||
+		spool->unlooked_bytes + more > LOOK_AT_DISK_BYTES) {
+		spool->looked_ms = now_ms;
+		spool->disk_free = spool_disk_free(state->source.fd);
+		spool->unlooked_bytes = 0;
+	}
+	return spool->disk_free > spool->unlooked_bytes ? spool->disk_free - spool->unlooked_bytes : 0;
+}
+
+/*
+ * How much more may go to the folder's disk: a child that writes there must not find it full by our doing. own: bytes of the source that are
+ * on it already, from those on that are asked for; they go where they are not kept.
+ */
+static uint64_t disk_room(struct spool *spool, const struct source_state *state, uint64_t more, uint64_t own)
+{
+	uint64_t free_bytes = disk_free(spool, state, more);
+
+	free_bytes = free_bytes < UINT64_MAX - own ? free_bytes + own : UINT64_MAX;
+	return free_bytes > SPOOL_MIN_FREE_BYTES ? free_bytes - SPOOL_MIN_FREE_BYTES : 0;
 }
 
 uint64_t spool_disk_free(int fd)
@@ -231,9 +262,9 @@ uint64_t spool_disk_free(int fd)
 }
 
 /* Under the lock. *most: what the source's file may come to hold in all. */
-static uint64_t room_for(struct spool *spool, unsigned source, uint64_t *most)
+static uint64_t room_for(struct spool *spool, unsigned source, uint64_t more, uint64_t own, uint64_t *most)
 {
-	*most = disk_room(spool, &spool->sources[source]);
+	*most = disk_room(spool, &spool->sources[source], more, own);
 	*most = *most < spool->max_bytes ? *most + spool->kept_bytes : spool->max_bytes;
 	*most = *most < spool->max_bytes ? *most : spool->max_bytes;
 	return *most > spool->kept_bytes ? *most - spool->kept_bytes : 0;
@@ -248,20 +279,39 @@ static size_t whole_lines_within(struct span text, uint64_t room)
 }
 
 /* Under the lock: how much of the text there is room for, in whole lines; *lost_to: what the rest is lost to. */
-static size_t admit(struct spool *spool, unsigned source, struct span text, unsigned *lost_to)
+static size_t admit(struct spool *spool, unsigned source, struct span text, uint64_t own, unsigned *lost_to)
 {
 	uint64_t most;
 
 	*lost_to = SPOOL_LOST_TO_MEMORY; /* where there is room it is the index that cannot grow */
 	if (!spool->sources[source].source.is_ours)
 		return text.len;
-	uint64_t room = room_for(spool, source, &most);
+	if (own)
+		spool->looked_ms = 0; /* a child writes as it likes: what is free is to be of the same moment */
+	uint64_t room = room_for(spool, source, text.len, own, &most);
+	if (text.len > room && !spool->is_dropping && spool->unlooked_bytes) {
+		spool->looked_ms = 0; /* nothing is dropped for what was so a moment ago */
+		room = room_for(spool, source, text.len, own, &most);
+	}
 	if (text.len > room || spool->is_dropping)
 		*lost_to = most < spool->max_bytes ? SPOOL_LOST_TO_DISK : SPOOL_LOST_TO_BOUND;
 	if (spool->is_dropping && room < most / 8)
 		return 0; /* else losses and lines would alternate, one notice each */
 	spool->is_dropping = text.len > room;
-	return whole_lines_within(text, room);
+	size_t kept = whole_lines_within(text, room);
+	spool->unlooked_bytes += kept;
+	return kept;
+}
+
+/* Of the source's file, from the place on: what a child has written, and nobody has read yet. */
+static uint64_t bytes_behind(const struct spool *spool, unsigned source, uint64_t start)
+{
+	const struct spool_source *from = &spool->sources[source].source;
+	struct stat info;
+
+	if (!from->is_ours || fstat(from->fd, &info) != 0 || (uint64_t)info.st_size < start)
+		return 0;
+	return (uint64_t)info.st_size - start;
 }
 
 static bool continues(const struct entry *last, unsigned source, uint64_t start)
@@ -320,7 +370,7 @@ static void put(
 		return;
 	pthread_mutex_lock(&spool->lock);
 	if (!spool->is_discarding) {
-		kept = admit(spool, source, lines, &lost_to);
+		kept = admit(spool, source, lines, bytes_behind(spool, source, start), &lost_to);
 		if (kept && !keep(spool, source, start, kept, has_open_end && kept == lines.len, ts_ms)) {
 			lost_to = kept == lines.len ? SPOOL_LOST_TO_MEMORY : lost_to | SPOOL_LOST_TO_MEMORY;
 			kept = 0;
@@ -331,7 +381,7 @@ static void put(
 		}
 		wake(spool);
 	}
-	punch(&spool->sources[source], start + kept, start + lines.len);
+	punch_dropped(&spool->sources[source], start + kept, start + lines.len);
 	pthread_mutex_unlock(&spool->lock);
 }
 
@@ -401,7 +451,7 @@ static uint64_t begin_write(
 	pthread_mutex_lock(&spool->lock);
 	uint64_t at = place_of_write(spool, source, fd);
 	*lost_to = 0;
-	*kept = spool->is_discarding ? 0 : admit(spool, source, lines, lost_to);
+	*kept = spool->is_discarding ? 0 : admit(spool, source, lines, 0, lost_to);
 	pthread_mutex_unlock(&spool->lock);
 	return at;
 }
@@ -437,11 +487,13 @@ void spool_write(struct spool *spool, unsigned source, struct span lines, bool h
 /* Under the lock. A line that is longer than the bound has the spool for itself. */
 static size_t fit(struct spool *spool, unsigned source, struct span lines)
 {
-	uint64_t most, room = room_for(spool, source, &most);
+	uint64_t most, room = room_for(spool, source, lines.len, 0, &most);
 	size_t kept = whole_lines_within(lines, room);
 	ptrdiff_t end = kept || spool->kept_bytes ? -1 : span_find_char(lines, '\n');
 
-	return end < 0 ? kept : (size_t)end + 1;
+	kept = end < 0 ? kept : (size_t)end + 1;
+	spool->unlooked_bytes += kept;
+	return kept;
 }
 
 size_t spool_offer(struct spool *spool, unsigned source, struct span lines)
@@ -465,6 +517,13 @@ size_t spool_offer(struct spool *spool, unsigned source, struct span lines)
 	wake(spool);
 	pthread_mutex_unlock(&spool->lock);
 	return kept;
+}
+
+void spool_keep_files(struct spool *spool)
+{
+	pthread_mutex_lock(&spool->lock);
+	spool->keeps_files = true;
+	pthread_mutex_unlock(&spool->lock);
 }
 
 void spool_end(struct spool *spool)
@@ -494,7 +553,7 @@ static void advance(struct spool *spool, uint64_t bytes)
 	spool->waiting_bytes -= bytes;
 	if (state->source.is_ours)
 		spool->kept_bytes -= bytes;
-	if (head->piece.start - state->punched_end >= PUNCH_BYTES) {
+	if (!spool->keeps_files && head->piece.start - state->punched_end >= PUNCH_BYTES) {
 		punch(state, state->punched_end, head->piece.start);
 		state->punched_end = head->piece.start;
 	}

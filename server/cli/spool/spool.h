@@ -42,6 +42,8 @@ void spool_write(struct spool *spool, unsigned source, struct span lines, bool h
 size_t spool_offer(struct spool *spool, unsigned source, struct span lines);
 /* Nothing of the source waits: its descriptor is no longer needed. */
 bool spool_is_source_empty(struct spool *spool, unsigned source);
+/* From now on nothing is punched: what waits is left to others. */
+void spool_keep_files(struct spool *spool);
 /* Nothing more will be put. */
 void spool_end(struct spool *spool);
 /* The server has refused us: forget everything, take nothing more. */

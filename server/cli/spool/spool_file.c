@@ -11,15 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	SAVE_BYTES = 1 << 20,
-	SAME_TIME_MS = 1000,
-	MANY_TIMES = 100000, /* then a minute is one time */
-	MANY_SAME_TIME_MS = 60000,
-};
-
 /* A name that nobody can have guessed: /tmp is shared. */
-static enum status create(const char *folder, const char *ending, char path[4096], int *fd, struct error *err)
+enum status spool_file_create(const char *folder, const char *ending, char path[4096], int *fd, struct error *err)
 {
 	unsigned char random[4];
 	char hex[2 * sizeof random + 1];
@@ -56,7 +49,7 @@ enum status spool_file_open(
 	char again[64];
 
 	*file = SPOOL_FILE_NONE;
-	if (create(folder, ending, file->path, &file->fd, why) != OK || is_full(file, folder, why)) {
+	if (spool_file_create(folder, ending, file->path, &file->fd, why) != OK || is_full(file, folder, why)) {
 		file->path[0] = 0;
 		file->fd = memfd_create("sm-ship", MFD_CLOEXEC);
 		if (file->fd < 0)
@@ -71,9 +64,25 @@ enum status spool_file_open(
 	return OK;
 }
 
+int spool_file_reserve(const char *folder, size_t bytes)
+{
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && fallocate(fd, 0, 0, (off_t)bytes) != 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 bool spool_file_is_written(int fd)
 {
 	return flock(fd, LOCK_EX | LOCK_NB) != 0;
+}
+
+void spool_file_keep(struct spool_file *file)
+{
+	file->path[0] = 0;
 }
 
 void spool_file_done(struct spool_file *file)
@@ -85,72 +94,4 @@ void spool_file_done(struct spool_file *file)
 	if (file->fd >= 0 && file->path[0])
 		unlink(file->path);
 	*file = SPOOL_FILE_NONE;
-}
-
-enum status spool_times_add(struct spool_times *times, size_t end, int64_t ts_ms, struct error *err)
-{
-	struct spool_run *last = times->count ? &times->items[times->count - 1] : NULL;
-	int64_t within_ms = times->count < MANY_TIMES ? SAME_TIME_MS : MANY_SAME_TIME_MS;
-
-	if (last && ts_ms >= last->ts_ms && ts_ms - last->ts_ms < within_ms) {
-		last->end = end;
-		return OK;
-	}
-	if (!mem_grow((void **)&times->items, times->count, &times->cap, sizeof *times->items))
-		return error_no_memory(err);
-	times->items[times->count++] = (struct spool_run){.end = end, .ts_ms = ts_ms};
-	return OK;
-}
-
-void spool_times_done(struct spool_times *times)
-{
-	mem_free(times->items);
-	*times = (struct spool_times){0};
-}
-
-static enum status save_batch(
-	const struct spool_batch *batch, int fd, size_t at, struct spool_saved *saved, struct error *err)
-{
-	for (size_t i = 0; i < batch->run_count; i++)
-		TRY(spool_times_add(&saved->times, at + batch->runs[i].end, batch->runs[i].ts_ms, err));
-	if (!file_write(fd, buf_span(&batch->text)))
-		return error_set(err, ERR_IO, "cannot write what was left over: %s", strerror(errno));
-	for (size_t i = 0; i < batch->text.len; i++)
-		saved->lines += batch->text.ptr[i] == '\n';
-	return OK;
-}
-
-static enum status save_stream(struct spool *spool, int fd, struct spool_saved *saved, struct error *err)
-{
-	AUTO_DONE(spool_batch) batch;
-	size_t at = 0;
-
-	spool_batch_init(&batch);
-	while (spool_wait(spool, 0, 0, 0) == SPOOL_HAS_BATCH) {
-		if (spool_take(spool, SAVE_BYTES, &batch, err) != OK) {
-			spool_lose_head(spool);
-			continue;
-		}
-		if (at && batch.stream != saved->stream)
-			break;
-		saved->stream = batch.stream;
-		TRY(save_batch(&batch, fd, at, saved, err));
-		at += batch.text.len;
-		spool_release(spool, batch.text.len);
-	}
-	return OK;
-}
-
-enum status spool_save(struct spool *spool, const char *folder, struct spool_saved *saved, struct error *err)
-{
-	int fd = -1;
-
-	saved->lines = 0;
-	spool_times_done(&saved->times);
-	if (create(folder, "left", saved->path, &fd, err) != OK)
-		TRY(create("/tmp", "left", saved->path, &fd, err));
-	enum status status = save_stream(spool, fd, saved, err);
-	if (close(fd) != 0 && status == OK)
-		status = error_set(err, ERR_IO, "cannot write '%s': %s", saved->path, strerror(errno));
-	return status;
 }

@@ -3,14 +3,17 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/log_pace.h"
 #include "pipeline/commit/ingest.h"
 #include "pipeline/commit/ingest_result.h"
 #include "pipeline/commit/plan.h"
 #include "state/control.h"
+#include "state/disk_room.h"
 #include "state/figures.h"
 #include "state/pipeline_state.h"
 #include "store/journal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { IDLE_MS = 200, GROUP_ITEMS_MAX = 4096, MEMORY_WAIT_MS = 30 * 1000, MEMORY_LOOK_MS = 50 };
@@ -393,8 +396,10 @@ static void write_round(struct pipeline *pipeline, struct round *round)
 		return;
 	}
 	atomic_fetch_add(&pipeline->figures.failed_commits, 1);
-	if (!was_lost && !is_database_lost(pipeline))
-		log_line(LOG_ERROR, "commit_failed", "items=%zu error=\"%s\"", round->count, err.text);
+	if (!was_lost && !is_database_lost(pipeline) &&
+		log_pace_is_due(&pipeline->commit_failures, err.text, clock_mono_ms()))
+		log_line(LOG_ERROR, "commit_failed", "items=%zu left_out=%" PRIu64 " error=\"%s\"", round->count,
+			log_pace_take_left_out(&pipeline->commit_failures), err.text);
 	if (status == ERR_UNAVAILABLE || status == ERR_IO || round->count == 1) {
 		end_round(pipeline, round, status, &err);
 		return;
@@ -411,9 +416,20 @@ static void checkpoint(struct pipeline *pipeline, bool is_idle)
 	struct error err;
 
 	begins_to_write(pipeline);
-	if (store_checkpoint(pipeline->options.store, is_idle, &err) != OK)
-		log_line(LOG_WARNING, "checkpoint_failed", "error=\"%s\"", err.text);
+	if (store_checkpoint(pipeline->options.store, is_idle, &err) != OK &&
+		log_pace_is_due(&pipeline->checkpoint_failures, err.text, clock_mono_ms()))
+		log_line(LOG_WARNING, "checkpoint_failed", "left_out=%" PRIu64 " error=\"%s\"",
+			log_pace_take_left_out(&pipeline->checkpoint_failures), err.text);
 	atomic_store(&pipeline->writing_since_ms, 0);
+}
+
+static void look_at_disk(struct pipeline *pipeline)
+{
+	struct error err;
+
+	if (disk_room_look(pipeline, &err) != OK && !is_database_lost(pipeline) &&
+		log_pace_is_due(&pipeline->disk_failures, err.text, clock_mono_ms()))
+		log_line(LOG_WARNING, "disk_unknown", "error=\"%s\"", err.text);
 }
 
 void *writer_run(void *context)
@@ -429,15 +445,19 @@ void *writer_run(void *context)
 		if (!take_round(pipeline, round)) {
 			if (queue_is_closed(pipeline->queue))
 				break;
-			if (has_written)
+			if (has_written ||
+				atomic_load(
+					&pipeline->figures.is_disk_low)) /* what is owed then is not owed any more */
 				checkpoint(pipeline, true);
 			has_written = false;
 			(void)is_database_lost(pipeline);
+			look_at_disk(pipeline);
 			continue;
 		}
 		write_round(pipeline, round);
 		has_written = true;
 		checkpoint(pipeline, false);
+		look_at_disk(pipeline);
 	}
 	mem_free(round);
 	return NULL;

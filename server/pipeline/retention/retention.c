@@ -6,16 +6,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "model/incident.h"
-#include "pipeline/alert/incident_effects.h"
-#include "pipeline/alert/incidents.h"
 #include "pipeline/jobs/trash.h"
+#include "pipeline/retention/retention_notice.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/figures.h"
 #include "state/pipeline_state.h"
 #include "store/admin.h"
-#include "store/alerts.h"
 #include "store/jobs.h"
 #include "store/retention.h"
 #include "store/tokens.h"
@@ -24,7 +21,6 @@
 #include <math.h>
 
 enum {
-	DISK_MS = 1000,
 	BUDGET_MS = 2000,
 	PLAN_MS = 60 * 1000, /* ages, sizes, forecast */
 	AGAIN_MS = 5 * 1000, /* the same, while text that should go is on its way into blocks */
@@ -39,22 +35,6 @@ enum {
 };
 
 static const int64_t hour_ms = 60 * 60 * 1000, day_ms = 24 * 60 * 60 * 1000;
-
-/* ---- the disk ---- */
-
-enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err)
-{
-	struct pipeline_figures *figures = &pipeline->figures;
-	uint64_t free_bytes;
-
-	TRY(store_disk_free(pipeline->options.store, &free_bytes, err)); /* unknown is more than any limit */
-	bool is_low = free_bytes < atomic_load(&pipeline->min_free_bytes);
-	atomic_store(&figures->disk_free_bytes, free_bytes);
-	if (atomic_exchange(&figures->is_disk_low, is_low) != is_low)
-		log_line(is_low ? LOG_ERROR : LOG_INFO, is_low ? "disk_low" : "disk_has_room", "free_bytes=%" PRIu64,
-			free_bytes);
-	return OK;
-}
 
 /* ---- slices ---- */
 
@@ -119,19 +99,56 @@ static bool is_whole(struct pipeline *pipeline, struct span name)
 	return whole;
 }
 
+/* A limit that nobody stated takes the text of those jobs only of whom it was said a week before. *over: how much too much is left then. */
+static enum status may_go(struct pipeline *pipeline, struct store_reader *reader, struct expendable *job, double *over,
+	bool *may, struct error *err)
+{
+	int64_t since_ms, now_ms = clock_wall_ms();
+
+	*may = true;
+	if (!atomic_load(&pipeline->figures.is_log_bytes_chosen))
+		return OK;
+	TRY(retention_notice_since(reader, job->job_id, &since_ms, err));
+	*may = since_ms && since_ms <= now_ms - RETENTION_NOTICE_MS;
+	if (*may)
+		return OK;
+	TRY(store_weigh_text(reader, job, err));
+	*over -= (double)job->stored_bytes;
+	return retention_notice_open(pipeline, reader, job, now_ms + RETENTION_NOTICE_MS, err);
+}
+
+static enum status delete_oldest(struct pipeline *pipeline, struct store_reader *reader, struct expendable *jobs,
+	size_t count, double over, size_t *deleted, struct error *err)
+{
+	bool may;
+
+	*deleted = 0;
+	for (size_t i = 0; i < count && !*deleted && over > 0; i++) {
+		TRY(may_go(pipeline, reader, &jobs[i], &over, &may, err));
+		if (!may || !is_whole(pipeline, jobs[i].name))
+			continue;
+		TRY(delete_some(pipeline, reader, &jobs[i], "budget", 0, deleted, err));
+		log_line(LOG_INFO, "text_expired", "job=\"%.*s\" blocks=%zu reason=budget", SPAN_ARGS(jobs[i].name),
+			*deleted);
+	}
+	return *deleted ? retention_notices_end(pipeline, reader, err) : OK;
+}
+
 static enum status keep_budget(
 	struct pipeline *pipeline, struct store_reader *reader, bool *has_more, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
-	uint64_t used, budget = atomic_load(&pipeline->figures.log_bytes_limit);
+	uint64_t used, budget;
 	struct expendable *jobs;
-	size_t count, deleted = 0;
+	size_t count, deleted;
 
 	if (!arena)
 		return error_no_memory(err);
 	TRY(retention_used_bytes(reader, &used, err));
 	atomic_store(&pipeline->figures.used_bytes, used);
 	atomic_store(&pipeline->figures.used_at_ms, clock_wall_ms());
+	TRY(retention_follow_disk(pipeline, used, err));
+	budget = atomic_load(&pipeline->figures.log_bytes_limit);
 	if (!budget || used <= budget)
 		return OK;
 	bool has_room; /* what was deleted goes before any text that is still shown */
@@ -141,12 +158,7 @@ static enum status keep_budget(
 		return OK;
 	}
 	TRY(store_read_expendable(reader, arena, 0, 0, clock_wall_ms() - day_ms, PAGE_JOBS, &jobs, &count, err));
-	for (size_t i = 0; i < count && !deleted; i++)
-		if (is_whole(pipeline, jobs[i].name)) {
-			TRY(delete_some(pipeline, reader, &jobs[i], "budget", 0, &deleted, err));
-			log_line(LOG_INFO, "text_expired", "job=\"%.*s\" blocks=%zu reason=budget",
-				SPAN_ARGS(jobs[i].name), deleted);
-		}
+	TRY(delete_oldest(pipeline, reader, jobs, count, (double)used - (double)budget, &deleted, err));
 	*has_more = *has_more || deleted;
 	return OK;
 }
@@ -240,67 +252,33 @@ static enum status sample(
 	return writer_execute(pipeline, write_samples, &samples, err);
 }
 
-struct notice {
-	struct pipeline *pipeline;
-	const struct expendable *job;
-	int64_t due_ms;
-	struct incident_row row;
-	struct incident_effects told;
-};
-
-/* value: when the text goes, in Unix ms; expected: how much it is. */
-static enum status write_notice(void *context, struct store_tx *tx, struct error *err)
-{
-	struct notice *notice = context;
-
-	notice->row = (struct incident_row){.job_id = notice->job->job_id,
-		.job = notice->job->name,
-		.metric = SPAN(""),
-		.stream = SPAN(""),
-		.incident = {.kind = INCIDENT_RETENTION_DUE,
-			.severity = SEVERITY_WARNING,
-			.state = INCIDENT_OPEN,
-			.opened_ms = clock_wall_ms(),
-			.line = NO_LINE,
-			.value = (double)notice->due_ms,
-			.expected = (double)notice->job->text_bytes}};
-	return incidents_write(notice->pipeline, tx, &notice->row, notice->job->team, &notice->told, err);
-}
-
-/* When its text goes, as far as can be told; INT64_MAX: not in sight. ahead: bytes of the jobs that go before it. */
-static int64_t due_ms(
-	const struct expendable *job, const struct retention *limits, double growth_a_day, double room, double ahead)
+/*
+ * When its text goes, as far as can be told; INT64_MAX: not in sight. ahead: bytes of the jobs that go before it; notice_ms: by the budget not
+ * before that has passed.
+ */
+static int64_t due_ms(const struct expendable *job, const struct retention *limits, double growth_a_day, double room,
+	double ahead, int64_t notice_ms)
 {
 	int64_t by_age = limits->max_age_ms ? job->ended_ms + limits->max_age_ms : INT64_MAX;
 
 	if (!(growth_a_day > 0) || !isfinite(room))
 		return by_age;
 	double days = (room + ahead) / growth_a_day;
-	int64_t by_budget = days < 3650 ? clock_wall_ms() + (int64_t)(fmax(days, 0) * (double)day_ms) : INT64_MAX;
+	int64_t left_ms = days < 3650 ? (int64_t)(fmax(days, 0) * (double)day_ms) : INT64_MAX;
+	if (left_ms == INT64_MAX)
+		return by_age;
+	int64_t by_budget = clock_wall_ms() + (left_ms > notice_ms ? left_ms : notice_ms);
 	return by_age < by_budget ? by_age : by_budget;
 }
 
+/* Of what goes at once nobody is warned: it has gone. */
 static enum status plan_job(struct pipeline *pipeline, struct store_reader *reader, const struct expendable *job,
 	int64_t due, struct error *err)
 {
-	AUTO(arena) arena = arena_new();
-	struct incident_filter filter = {
-		.job_id = job->job_id, .state = -1, .kind = INCIDENT_RETENTION_DUE, .cursor = SPAN(""), .limit = 1};
-	struct incident_row *rows;
-	struct span cursor;
-	size_t count;
+	int64_t left_ms = due - clock_wall_ms();
 
-	if (!arena)
-		return error_no_memory(err);
-	if (due - clock_wall_ms() > 7 * day_ms)
-		return OK;
-	TRY(store_read_incidents(reader, arena, &filter, &rows, &count, &cursor, err));
-	if (count)
-		return OK; /* it was said */
-	struct notice notice = {.pipeline = pipeline, .job = job, .due_ms = due};
-	TRY(writer_execute(pipeline, write_notice, &notice, err));
-	incidents_publish(pipeline, &notice.row, &notice.told);
-	return OK;
+	return left_ms <= 0 || left_ms > RETENTION_NOTICE_MS ? OK
+							     : retention_notice_open(pipeline, reader, job, due, err);
 }
 
 static enum status plan(struct pipeline *pipeline, struct store_reader *reader, struct round *round, struct error *err)
@@ -311,6 +289,7 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 	size_t team_count, count, told = 0;
 	uint64_t used, budget = atomic_load(&pipeline->figures.log_bytes_limit);
 	int64_t after_ms = 0, after_id = 0;
+	int64_t notice_ms = atomic_load(&pipeline->figures.is_log_bytes_chosen) ? RETENTION_NOTICE_MS : 0;
 	double growth_a_day, ahead = 0;
 
 	if (!arena)
@@ -326,7 +305,7 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 			TRY(store_weigh_text(reader, &jobs[i], err));
 			struct retention limits = limits_of(&jobs[i], teams, team_count);
 			int64_t due = due_ms(&jobs[i], &limits, growth_a_day,
-				budget ? (double)budget - (double)used : INFINITY, ahead);
+				budget ? (double)budget - (double)used : INFINITY, ahead, notice_ms);
 			TRY(keep_limits(pipeline, reader, &jobs[i], &limits, round, err));
 			TRY(plan_job(pipeline, reader, &jobs[i], due, err));
 			ahead += (double)jobs[i].stored_bytes;
@@ -335,7 +314,7 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 			told++;
 		}
 	} while (count == PAGE_JOBS && !round->has_more && told < NOTICE_JOBS_MAX);
-	return OK;
+	return retention_notices_end(pipeline, reader, err);
 }
 
 /* ---- what was deleted goes for good ---- */
@@ -389,8 +368,6 @@ enum status retention_run(struct pipeline *pipeline, struct retention_state *sta
 	bool was_told = atomic_exchange(&pipeline->retention_changed, false);
 
 	*has_more = false;
-	if (is_due(&state->disk_ms, DISK_MS))
-		TRY(retention_look_at_disk(pipeline, err));
 	if (was_told)
 		state->budget_ms = state->plan_ms = 0;
 	if (!is_due(&state->budget_ms, BUDGET_MS))

@@ -1,5 +1,5 @@
 /*
- * Job: what limits do with log text, and the room on the disk: looked at by the maintenance thread now and then. Text is
+ * Job: what limits do with log text: looked at by the maintenance thread now and then. Text is
  *      deleted in slices through the writer; nothing else ever is.
  * Ownership: values. Threads: maintenance; the figures in pipeline_figures are anybody's.
  */
@@ -10,11 +10,8 @@
 struct pipeline;
 
 struct retention_state {
-	int64_t disk_ms, budget_ms, plan_ms, pushes_ms; /* monotonic: when each was looked at last */
+	int64_t budget_ms, plan_ms, pushes_ms; /* monotonic: when each was looked at last */
 };
-
-/* Also before the threads start: nobody is told of 0 bytes that are left because nobody looked yet. */
-enum status retention_look_at_disk(struct pipeline *pipeline, struct error *err) MUST_CHECK;
 
 /* Looks at what is due, and does at most one slice; *has_more: call again soon. */
 enum status retention_run(struct pipeline *pipeline, struct retention_state *state, struct store_reader *reader,
@@ -25,6 +22,12 @@ enum status retention_used_bytes(struct store_reader *reader, uint64_t *used, st
 
 /* Before the first look, and before anybody can change the limit: the writer runs already. */
 enum status retention_start(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
+
+/*
+ * A limit that nobody stated goes along when the disk becomes larger or smaller: half of the difference, and never below what is used, as
+ * nothing is deleted for a smaller disk.
+ */
+enum status retention_follow_disk(struct pipeline *pipeline, uint64_t used, struct error *err) MUST_CHECK;
 
 /* Deletes a slice of settled deliveries that are too old; *has_more is set when it did. */
 enum status deliveries_trim(

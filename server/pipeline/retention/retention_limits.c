@@ -83,6 +83,8 @@ enum status pipeline_limit_team(
 }
 
 static const char space_key[] = "log_bytes";
+static const char chosen_key[] =
+	"log_bytes_chosen"; /* by the size of the disk, or "stated"; older programs wrote neither */
 
 /* The size of a database of PostgreSQL's is not less for what is deleted there: over the limit everything would go. */
 static enum status check_space(const struct pipeline *pipeline, uint64_t log_bytes, struct error *err)
@@ -93,20 +95,36 @@ static enum status check_space(const struct pipeline *pipeline, uint64_t log_byt
 		"log_bytes does not work on PostgreSQL, whose size does not fall when text is deleted: set max_age_days or max_bytes, or log_bytes to 0");
 }
 
+struct space {
+	uint64_t log_bytes;
+	uint64_t disk_bytes; /* by which it was chosen; 0: it was stated */
+};
+
 static enum status write_space(void *context, struct store_tx *tx, struct error *err)
 {
-	return store_put_setting(tx, space_key, span_from(context), err);
+	const struct space *space = context;
+	char limit[32], disk[32] = "stated";
+
+	snprintf(limit, sizeof limit, "%" PRIu64, space->log_bytes);
+	if (space->disk_bytes)
+		snprintf(disk, sizeof disk, "%" PRIu64, space->disk_bytes);
+	TRY(store_put_setting(tx, chosen_key, span_from(disk), err));
+	return store_put_setting(tx, space_key, span_from(limit), err);
+}
+
+static enum status put_space(struct pipeline *pipeline, struct space space, struct error *err)
+{
+	TRY(change_limits(pipeline, write_space, &space, err));
+	atomic_store(&pipeline->figures.is_log_bytes_chosen, space.disk_bytes != 0);
+	atomic_store(&pipeline->figures.log_bytes_limit, space.log_bytes);
+	atomic_store(&pipeline->figures.chosen_disk_bytes, space.disk_bytes);
+	return OK;
 }
 
 enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, struct error *err)
 {
-	char text[32];
-
 	TRY(check_space(pipeline, log_bytes, err));
-	snprintf(text, sizeof text, "%" PRIu64, log_bytes);
-	TRY(change_limits(pipeline, write_space, text, err));
-	atomic_store(&pipeline->figures.log_bytes_limit, log_bytes);
-	return OK;
+	return put_space(pipeline, (struct space){.log_bytes = log_bytes}, err);
 }
 
 /*
@@ -115,13 +133,32 @@ enum status pipeline_limit_space(struct pipeline *pipeline, uint64_t log_bytes, 
  */
 static enum status choose_space(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
 {
-	uint64_t free_bytes, used_bytes;
+	uint64_t free_bytes, size_bytes, used_bytes;
 
-	TRY(store_disk_free(pipeline->options.store, &free_bytes, err));
+	TRY(store_disk_room(pipeline->options.store, &free_bytes, &size_bytes, err));
 	if (free_bytes == STORE_FREE_UNKNOWN)
 		return OK; /* then nothing is deleted that nobody limited */
 	TRY(retention_used_bytes(reader, &used_bytes, err));
-	return pipeline_limit_space(pipeline, used_bytes + free_bytes / 2, err);
+	return put_space(
+		pipeline, (struct space){.log_bytes = used_bytes + free_bytes / 2, .disk_bytes = size_bytes}, err);
+}
+
+enum status retention_follow_disk(struct pipeline *pipeline, uint64_t used, struct error *err)
+{
+	uint64_t limit = atomic_load(&pipeline->figures.log_bytes_limit);
+	uint64_t before = atomic_load(&pipeline->figures.chosen_disk_bytes), free_bytes, now;
+
+	if (!before)
+		return OK;
+	TRY(store_disk_room(pipeline->options.store, &free_bytes, &now, err));
+	if (free_bytes == STORE_FREE_UNKNOWN || now == before)
+		return OK;
+	uint64_t change = (now > before ? now - before : before - now) / 2;
+	uint64_t least = limit < used ? limit : used;
+	uint64_t next = now > before ? limit + change : limit > least + change ? limit - change : least;
+	log_line(LOG_INFO, "log_bytes_followed", "disk_bytes=%" PRIu64 " log_bytes=%" PRIu64 " before=%" PRIu64, now,
+		next, limit);
+	return put_space(pipeline, (struct space){.log_bytes = next, .disk_bytes = now}, err);
 }
 
 /* What it takes the place of was somebody's: the audit log says where that went, and the next change says what was before it. */
@@ -144,6 +181,19 @@ static enum status remember_stated(
 	enum status status = pipeline_limit_space(pipeline, log_bytes, err);
 	audit_act_as(pipeline, NULL);
 	return status;
+}
+
+static enum status remember_chosen(
+	struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct error *err)
+{
+	struct span stored;
+	uint64_t disk_bytes;
+
+	TRY(store_read_setting(reader, arena, chosen_key, &stored, err));
+	bool is_known = span_parse_u64(stored, &disk_bytes);
+	atomic_store(&pipeline->figures.is_log_bytes_chosen, is_known || !stored.len); /* who says nothing is warned */
+	atomic_store(&pipeline->figures.chosen_disk_bytes, is_known ? disk_bytes : 0);
+	return OK;
 }
 
 /* The option when it was stated; else what is remembered; else what is chosen now, which is remembered then. */
@@ -170,7 +220,7 @@ enum status retention_start(struct pipeline *pipeline, struct store_reader *read
 			limit = 0;
 		}
 		atomic_store(&pipeline->figures.log_bytes_limit, limit);
-		return OK;
+		return remember_chosen(pipeline, reader, arena, err);
 	}
 	return choose_space(pipeline, reader, err);
 }

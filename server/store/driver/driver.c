@@ -62,9 +62,14 @@ bool store_can_shrink(const struct store *store)
 	return store->driver->can_shrink;
 }
 
-enum status store_disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
+uint64_t store_owed_bytes(const struct store *store)
 {
-	return store->driver->disk_free(store, free_bytes, err);
+	return store->driver->owed_bytes(store);
+}
+
+enum status store_disk_room(const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err)
+{
+	return store->driver->disk_room(store, free_bytes, size_bytes, err);
 }
 
 /* ---- a connection ---- */

@@ -82,7 +82,9 @@ struct driver {
 	enum status (*checkpoint)(struct store *store, bool is_idle, struct error *err);
 	enum status (*figures)(struct store_reader *on, struct store_figures *out, struct error *err);
 	enum status (*vacuum)(struct store *store, size_t pages, uint64_t *left, struct error *err);
-	enum status (*disk_free)(const struct store *store, uint64_t *free_bytes, struct error *err);
+	uint64_t (*owed_bytes)(const struct store *store);
+	enum status (*disk_room)(
+		const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err);
 };
 
 enum { READ_LIMIT_MS = 5000, TEAM_MAX_BYTES = 63 };

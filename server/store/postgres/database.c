@@ -135,11 +135,17 @@ static enum status vacuum(struct store *store, size_t pages, uint64_t *left, str
 	return OK;
 }
 
-static enum status disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
+static uint64_t owed_bytes(const struct store *store)
+{
+	(void)store;
+	return 0;
+}
+
+static enum status disk_room(const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err)
 {
 	(void)store;
 	(void)err;
-	*free_bytes = STORE_FREE_UNKNOWN; /* the disk is the server's, which does not say */
+	*free_bytes = *size_bytes = STORE_FREE_UNKNOWN; /* the disk is the server's, which does not say */
 	return OK;
 }
 
@@ -201,5 +207,6 @@ const struct driver postgres_driver = {
 	.checkpoint = checkpoint,
 	.figures = figures,
 	.vacuum = vacuum,
-	.disk_free = disk_free,
+	.owed_bytes = owed_bytes,
+	.disk_room = disk_room,
 };

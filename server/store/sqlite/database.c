@@ -44,6 +44,7 @@ static enum status open_all(struct sqlite_store *store, const struct store_optio
 	TRY(migrate(store->head.writer, all.skips_backup, err));
 	TRY(connection_number(store->head.writer, "PRAGMA page_size", &page_bytes, err));
 	sqlite3_busy_timeout(sqlite_of(store->head.writer), 0); /* from now on it is waited for by many */
+	store->page_bytes = (uint64_t)page_bytes;
 	store->wal_frames = all.wal_bytes / ((uint64_t)page_bytes + WAL_FRAME_HEADER_BYTES);
 	return file_watch_start(store, err);
 }
@@ -166,7 +167,12 @@ static enum status vacuum(struct store *store, size_t pages, uint64_t *left, str
 	return OK;
 }
 
-static enum status disk_free(const struct store *store, uint64_t *free_bytes, struct error *err)
+static uint64_t owed_bytes(const struct store *store)
+{
+	return sqlite_reader_of(store->writer)->wal_frames * sqlite_store_of((struct store *)store)->page_bytes;
+}
+
+static enum status disk_room(const struct store *store, uint64_t *free_bytes, uint64_t *size_bytes, struct error *err)
 {
 	const char *path = ((const struct sqlite_store *)store)->path;
 	struct statvfs info;
@@ -174,6 +180,7 @@ static enum status disk_free(const struct store *store, uint64_t *free_bytes, st
 	if (statvfs(path, &info) != 0)
 		return error_set(err, ERR_IO, "cannot ask how much room '%s' has: %s", path, strerror(errno));
 	*free_bytes = (uint64_t)info.f_bavail * info.f_frsize;
+	*size_bytes = (uint64_t)info.f_blocks * info.f_frsize;
 	return OK;
 }
 
@@ -225,6 +232,7 @@ const struct driver sqlite_driver = {
 	.checkpoint = sqlite_checkpoint,
 	.figures = figures,
 	.vacuum = vacuum,
-	.disk_free = disk_free,
+	.owed_bytes = owed_bytes,
+	.disk_room = disk_room,
 	.can_shrink = true,
 };

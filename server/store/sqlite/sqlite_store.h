@@ -74,6 +74,7 @@ struct sqlite_store {
 	struct lock lock;
 	struct file_watch watch;
 	uint64_t wal_frames; /* beyond these the WAL is moved into the file at once */
+	uint64_t page_bytes;
 	size_t reader_cache_bytes;
 	_Atomic(struct store_reader *)
 		spare; /* the reader that was given back last, for the next who wants one; NULL: none */

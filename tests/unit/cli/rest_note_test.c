@@ -34,7 +34,9 @@ static struct folder make_folder(void)
 TEST(rest_note_is_read_as_it_was_written)
 {
 	struct folder folder = make_folder();
-	struct spool_run times[] = {{10, 1000}, {UINT32_MAX + 7ULL, 1795000000001}};
+	struct rest_piece pieces[] = {{0, {.start = 3, .end = 10, .ts_ms = 1000}},
+		{0, {.lost_lines = 7, .lost_bytes = 9, .lost_to = SPOOL_LOST_TO_DISK}},
+		{0, {.start = 10, .end = UINT32_MAX + 7ULL, .ts_ms = 1795000000001, .has_open_end = true}}};
 	struct rest_note note = {.server = "http://a,http://b",
 		.identity = &identity,
 		.metrics = &none,
@@ -45,7 +47,7 @@ TEST(rest_note_is_read_as_it_was_written)
 		.ended_ms = 1795000000002,
 		.end = {.exit_code = 137, .signal = 9, .secondary_status = "Failed", .reason = "killed"},
 		.is_saved = true,
-		.times = {times, 2, 2}};
+		.pieces = {pieces, 3, 3}};
 	AUTO_DONE(rest_note) got = {.server = ""};
 	char path[REST_NOTE_PATH_BYTES];
 
@@ -64,8 +66,12 @@ TEST(rest_note_is_read_as_it_was_written)
 	CHECK_TEXT(got.identity->hyper_parameters.items[0].value, settings[0].value);
 	CHECK(got.base == note.base && got.started_ms == 5 && got.has_exit && got.ended_ms == note.ended_ms);
 	CHECK_TEXT(got.end.secondary_status, "Failed");
-	CHECK(got.end.signal == 9 && got.is_saved && got.times.count == 2 && got.times.items[1].end == times[1].end);
-	CHECK_INT(got.times.items[1].ts_ms, times[1].ts_ms);
+	CHECK(got.end.signal == 9 && got.is_saved && got.pieces.count == 3);
+	CHECK(got.pieces.items[0].piece.start == 3 && !got.pieces.items[0].piece.has_open_end);
+	CHECK(got.pieces.items[1].piece.lost_lines == 7 && got.pieces.items[1].piece.lost_bytes == 9 &&
+		got.pieces.items[1].piece.lost_to == SPOOL_LOST_TO_DISK);
+	CHECK(got.pieces.items[2].piece.end == pieces[2].piece.end && got.pieces.items[2].piece.has_open_end);
+	CHECK_INT(got.pieces.items[2].piece.ts_ms, pieces[2].piece.ts_ms);
 	CHECK_OK(rest_note_text_path(&got, 0, path, &err));
 	CHECK_TEXT(path, folder.text);
 	CHECK(rest_note_is_for(&got, "http://A,http://b/") && !rest_note_is_for(&got, "http://b"));
@@ -105,7 +111,11 @@ TEST(rest_note_names_what_is_wrong_in_it)
 	} wrong[] = {{"{", "line"}, {"{\"server\": \"a\"}", "names no job"},
 		{"{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"texts\":[\"../x\"]}", "texts"},
 		{"{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"end\":{\"at_ms\":1,\"status\":\"?\"}}", "status"},
-		{"{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"times\":[\"a\",1]}", "times"}};
+		{"{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"times\":[\"a\",1]}", "times"},
+		{"{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"texts\":[\"a\"],\"pieces\":[[1,0,1]]}", "pieces"},
+		{"{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"texts\":[\"a\"],\"pieces\":[[0,2,1]]}", "pieces"},
+		{"{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"texts\":[\"a\"],\"pieces\":[[0,-1,1]]}", "pieces"},
+		{"{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"pieces\":[[]]}", "pieces"}};
 	struct folder folder = make_folder();
 	FILE *file;
 
@@ -121,15 +131,39 @@ TEST(rest_note_names_what_is_wrong_in_it)
 	CHECK(unlink(folder.text) == 0 && rmdir(folder.path) == 0);
 }
 
-TEST(times_of_a_second_are_one)
+/* Sent as they were left before the notes told where lines stand. */
+TEST(rest_note_of_an_older_version_has_one_text)
 {
-	struct spool_times times = {0};
+	struct folder folder = make_folder();
+	AUTO_DONE(rest_note) note = {.server = ""};
+	FILE *file;
 
-	for (size_t i = 1; i <= 3000; i++)
-		CHECK_OK(spool_times_add(&times, i, (int64_t)i, &err));
-	CHECK_OK(spool_times_add(&times, 3001, 5, &err)); /* a clock that was set back */
-	CHECK(times.count == 4 && times.items[0].end == 1000 && times.items[0].ts_ms == 1 &&
-		times.items[2].end == 3000);
-	CHECK(times.items[3].ts_ms == 5);
-	spool_times_done(&times);
+	CHECK(file = fopen(folder.text, "w"));
+	CHECK(fputs("{\"asked\":\"j\",\"stream\":\"s\",\"host\":\"\",\"texts\":[\"a\"],\"times\":[5,1000,9,9000]}",
+		      file) >= 0 &&
+		fclose(file) == 0);
+	CHECK_OK(rest_note_read(&note, folder.text, &err));
+	CHECK(note.is_saved && note.pieces.count == 2 && note.pieces.items[0].piece.end == 5);
+	CHECK(note.pieces.items[1].piece.start == 5 && note.pieces.items[1].piece.end == 9);
+	CHECK_INT(note.pieces.items[1].piece.ts_ms, 9000);
+	CHECK(unlink(folder.text) == 0 && rmdir(folder.path) == 0);
+}
+
+TEST(pieces_of_a_second_are_one)
+{
+	struct rest_pieces pieces = {0};
+
+	for (uint64_t i = 1; i <= 3000; i++)
+		CHECK_OK(rest_pieces_add(
+			&pieces, 0, &(struct spool_piece){.start = i - 1, .end = i, .ts_ms = (int64_t)i}, &err));
+	CHECK_OK(rest_pieces_add(&pieces, 0, &(struct spool_piece){.start = 3000, .end = 3001, .ts_ms = 5},
+		&err)); /* a clock that was set back */
+	CHECK(pieces.count == 4 && pieces.items[0].piece.end == 1000 && pieces.items[0].piece.ts_ms == 1 &&
+		pieces.items[2].piece.end == 3000);
+	CHECK(pieces.items[3].piece.ts_ms == 5);
+	CHECK_OK(rest_pieces_add(&pieces, 1, &(struct spool_piece){.start = 3001, .end = 3002, .ts_ms = 5}, &err));
+	CHECK_OK(rest_pieces_add(&pieces, 1, &(struct spool_piece){.lost_lines = 1, .ts_ms = 5}, &err));
+	CHECK_OK(rest_pieces_add(&pieces, 1, &(struct spool_piece){.start = 3003, .end = 3004, .ts_ms = 5}, &err));
+	CHECK_INT(pieces.count, 7); /* other files, losses, and what stands elsewhere */
+	rest_pieces_done(&pieces);
 }

@@ -130,6 +130,7 @@ TEST(text_goes_oldest_first_in_slices_and_leaves_a_note)
 	CHECK_OK(store_read_expired(h.reader, h.arena, job, 0, &notes, &count, &err));
 	CHECK_INT(count, 2);
 	CHECK_INT(notes[0].first_kept_line, 30);
+	CHECK_INT(delete_text(&h, other, 1, 10), 0); /* a limit of size leaves the newest block, however small it is */
 	CHECK_OK(store_read_last_block(h.reader, h.arena, other, 1, &block, &err));
 	CHECK_INT(block.line_count, 10);
 	harness_done(&h);
@@ -158,7 +159,7 @@ TEST(free_pages_go_back_in_slices)
 {
 	struct harness h = harness_new();
 	struct store_figures before, after;
-	uint64_t left = 0, disk = 0;
+	uint64_t left = 0, disk = 0, size = 0;
 
 	harness_begin(&h);
 	int64_t job = ended_job(&h, "a", 1);
@@ -185,7 +186,7 @@ TEST(free_pages_go_back_in_slices)
 	CHECK_INT(after.freelist_count, before.freelist_count - 50);
 	CHECK_INT(left, after.freelist_count);
 	CHECK_INT(after.page_count, before.page_count - 50);
-	CHECK_OK(store_disk_free(h.store, &disk, &err));
-	CHECK(disk > 0);
+	CHECK_OK(store_disk_room(h.store, &disk, &size, &err));
+	CHECK(disk > 0 && size >= disk);
 	harness_done(&h);
 }

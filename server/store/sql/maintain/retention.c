@@ -194,7 +194,8 @@ enum status store_read_doomed(struct store_reader *reader, struct arena *arena, 
 	for (size_t i = 0; i < found; i++)
 		left += rows[i].raw_bytes;
 	*out = rows;
-	for (*count = 0; *count < found && *count < limit && (!keep_bytes || left > keep_bytes); (*count)++)
+	size_t most = keep_bytes && found ? found - 1 : found; /* a limit of size leaves the newest block in any case */
+	for (*count = 0; *count < most && *count < limit && (!keep_bytes || left > keep_bytes); (*count)++)
 		left -= rows[*count].raw_bytes;
 	return OK;
 }

@@ -1,0 +1,202 @@
+"""sm-ship and a disk of --spool that is small: its last 16 MiB are left to others, and what is in the spool is never lost to a disk that is full."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+
+import pytest
+from prometheus import free_port
+from smserver import wait_until
+
+MIB = 1 << 20
+LEFT_BYTES = 16 * MIB
+
+
+@pytest.fixture
+def spool_disk(ship):
+    """spool_disk(MiB): --spool on a disk of that size."""
+    mounted = []
+
+    def mount(mib):
+        ship.spool.mkdir(exist_ok=True)
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "none", str(ship.spool)],
+                stderr=subprocess.DEVNULL, check=False).returncode:
+            pytest.skip("only root can mount a small disk")
+        mounted.append(ship.spool)
+        return ship.spool
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+class Watch:
+    """What is free on the disk, at its least."""
+
+    def __init__(self, folder):
+        self.folder, self.least, self.is_over = folder, free(folder), threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while not self.is_over.wait(0.001):
+            self.least = min(self.least, free(self.folder))
+
+    def end(self):
+        self.is_over.set()
+        self.thread.join()
+        return self.least
+
+
+def free(folder):
+    info = os.statvfs(folder)
+    return info.f_bavail * info.f_frsize
+
+
+def line(i):
+    return f"line {i:07d} {'x' * 400}"
+
+
+def dropped(result):
+    found = re.search(rb"(\d+) lines \(\d+ bytes\) were dropped because the disk of the spool was full", result.stderr)
+    return int(found[1]) if found else 0
+
+
+def check_rest(server, job, count, lost):
+    """The oldest lines and, in their place, how many are lost."""
+    stored = server.get(f"/api/v1/jobs/{job}/logs/raw").raw.decode().splitlines()
+    kept = [one for one in stored if one.startswith("line ")]
+    told = [int(re.match(r"smfleet: (\d+) lines?", one)[1]) for one in stored if one.startswith("smfleet: ")]
+    assert len(kept) + sum(told) == count and sum(told) == lost, (len(kept), told, count, lost)
+    return kept
+
+
+def test_the_last_of_the_disk_is_left_to_others_by_lines_that_come_fast(server, ship, spool_disk):
+    gone, count = f"http://127.0.0.1:{free_port()}", 150_000
+    watch = Watch(spool_disk(40))
+    data = "".join(line(i) + "\n" for i in range(count)).encode()
+    result = ship.run("--job", "fast", "--server", gone, "--drain-timeout", "100ms", data=data)
+    least = watch.end()
+    assert result.returncode == 3 and result.stdout == data, result.stderr[-1000:]
+    assert least >= LEFT_BYTES - MIB, least
+    lost = dropped(result)
+    assert lost > 0 and f"{count - lost + 1} lines of job 'fast'".encode() in result.stderr, result.stderr
+    send_rest(server, ship, gone)
+    kept = check_rest(server, "fast", count, lost)
+    assert kept == [line(i) for i in range(count - lost)]
+
+
+def send_rest(server, ship, gone):
+    note = next(ship.spool.glob("*.rest"))
+    note.write_text(note.read_text().replace(gone, server.url))  # its port may be another's by now
+    sent = ship.run("--send-rest")
+    left = [path for path in ship.spool.iterdir() if path.suffix != ".ledger"]  # one by the other address
+    assert sent.returncode == 0 and left == [], sent.stderr
+
+
+PRINT_ALL = """
+import os, sys
+text = "".join(f"line {i:07d} {'x' * 400}\\n" for i in range(%d)).encode()
+while text:
+    try:
+        text = text[os.write(1, text):]
+    except OSError:
+        break
+%s
+"""
+
+
+def test_a_command_that_fills_the_disk_at_once_keeps_its_oldest_lines(server, ship, spool_disk):
+    gone = f"http://127.0.0.1:{free_port()}"
+    folder = spool_disk(40)
+    wait = f"import time\nwhile os.statvfs({str(folder)!r}).f_bavail * 4096 < {LEFT_BYTES - MIB}: time.sleep(0.01)"
+    result = ship.run("--job", "burst", "--server", gone, "--drain-timeout", "100ms", "--", sys.executable, "-c", PRINT_ALL % (150_000, wait))
+    assert result.returncode == 0, result.stderr[-1000:]
+    printed = result.stdout.count(b"\n")
+    lost = dropped(result)
+    assert free(folder) >= LEFT_BYTES - MIB and printed > 30_000 and 0 < lost < printed
+    send_rest(server, ship, gone)
+    stored = server.get("/api/v1/jobs/burst/logs/raw").raw.decode().splitlines()
+    kept = [one for one in stored if one.startswith("line ")]
+    assert len(kept) >= 40_000 and kept == [line(i) for i in range(len(kept))]
+
+
+def fill(path):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT)
+    for size in (1 << 16, 1):
+        try:
+            while os.write(fd, bytes(size)):
+                pass
+        except OSError:
+            pass
+    os.close(fd)
+
+
+@pytest.mark.parametrize("way", ["pipe", "command"])
+def test_what_is_in_the_spool_outlives_a_disk_that_is_full(server, ship, spool_disk, tmp_path, way):
+    """Others fill it: at the end there is room for nothing."""
+    gone, count = f"http://127.0.0.1:{free_port()}", 20_000
+    folder, passed = spool_disk(40), tmp_path / "passed"
+    command = ["--", sys.executable, "-c", PRINT_ALL % (count, "sys.stdin.read()")] if way == "command" else []
+    with open(passed, "wb") as out:
+        process = subprocess.Popen([ship.program, "--job", "kept", "--server", gone, "--drain-timeout", "100ms", *command],
+                                   stdin=subprocess.PIPE, stdout=out, stderr=subprocess.PIPE, env=ship.env)
+    if way == "pipe":
+        process.stdin.write("".join(line(i) + "\n" for i in range(count)).encode())
+        process.stdin.flush()
+    length = len(line(0)) + 1
+    wait_until(lambda: passed.stat().st_size == count * length, what="its lines")
+    fill(folder / "others")
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == (0 if way == "command" else 3), stderr
+    lost = dropped(subprocess.CompletedProcess([], 0, b"", stderr))  # of a command's last lines, those that were not read before the disk was full
+    assert free(folder) <= 2 * MIB and (lost == 0 or way == "command") and lost < count / 20, stderr
+    assert f"{count - lost + (lost > 0)} lines of job 'kept'".encode() in stderr, stderr
+    (folder / "others").unlink()
+    send_rest(server, ship, gone)
+    assert check_rest(server, "kept", count, lost) == [line(i) for i in range(count - lost)]
+    if way == "command":
+        assert server.get("/api/v1/jobs/kept").body["TrainingJobStatus"] == "Completed"
+
+
+def test_a_last_note_that_cannot_be_written_costs_no_line(server, ship, tmp_path):
+    """Then the first one stands, as after a kill."""
+    gone, count, passed = f"http://127.0.0.1:{free_port()}", 1000, tmp_path / "passed"
+    with open(passed, "wb") as out:
+        process = subprocess.Popen([ship.program, "--job", "noted", "--server", gone, "--drain-timeout", "100ms", "--", sys.executable, "-c", PRINT_ALL % (count, "sys.stdin.read()")],
+                                   stdin=subprocess.PIPE, stdout=out, stderr=subprocess.PIPE, env=ship.env)
+    wait_until(lambda: passed.stat().st_size == count * (len(line(0)) + 1), what="its lines")
+    note = next(ship.spool.glob("*.rest"))
+    aside = tmp_path / "note"
+    note.rename(aside)
+    (note / "in the way").mkdir(parents=True)
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 0 and f"cannot write '{note}'".encode() in stderr and b"1000 lines of job 'noted'" in stderr, stderr
+    (note / "in the way").rmdir()
+    note.rmdir()
+    aside.rename(note)
+    send_rest(server, ship, gone)
+    assert check_rest(server, "noted", count, 0) == [line(i) for i in range(count)]
+
+
+def test_lines_that_wait_in_memory_are_kept_where_there_is_room(server, ship, spool_disk):
+    gone, count = f"http://127.0.0.1:{free_port()}", 5_000
+    spool_disk(1)
+    data = "".join(line(i) + "\n" for i in range(count)).encode()
+    result = ship.run("--job", "memory", "--server", gone, "--drain-timeout", "100ms", data=data)
+    assert b"lines wait in memory instead" in result.stderr and b"5000 lines of job 'memory'" in result.stderr, result.stderr
+    notes = [path for path in pathlib.Path("/tmp").glob("sm-ship-*.rest") if gone in path.read_text()]
+    try:
+        note, = notes
+        note.write_text(note.read_text().replace(gone, server.url))
+        assert b"are kept in '/tmp'" in result.stderr
+        assert b"5000 lines of job 'memory' that were left are with the server" in ship.run("--spool", "/tmp", "--send-rest").stderr
+        assert check_rest(server, "memory", count, 0) == [line(i) for i in range(count)]
+        assert not note.exists() and not note.with_suffix(".left").exists()
+    finally:
+        for note in notes:
+            note.unlink(missing_ok=True)
+            note.with_suffix(".left").unlink(missing_ok=True)
