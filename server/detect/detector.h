@@ -29,9 +29,9 @@ void detector_set_feed(
 /* The job goes on after an end: what is open is to be reported again (is_again) once points say that it is so still. */
 void detector_set_say_again(struct detector_set *set);
 
-/* How fast it goes of late (of step time: turned round), and how many times that was measured in the attempt; 0: not known. rate NULL: only
- * that. */
-uint32_t detector_set_pace(const struct detector_set *set, double *rate);
+/* How fast it goes of late (of step time: turned round), *newest in the last of these blocks of points alone, and how many times that was
+ * measured in the attempt; 0: not known. rate NULL: only that. */
+uint32_t detector_set_pace(const struct detector_set *set, double *rate, double *newest);
 /* What it is held against: how fast it usually goes; 0: not known yet. */
 double detector_set_usual_pace(const struct detector_set *set);
 

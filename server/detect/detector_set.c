@@ -94,11 +94,11 @@ void detector_set_feed(
 	}
 }
 
-uint32_t detector_set_pace(const struct detector_set *set, double *rate)
+uint32_t detector_set_pace(const struct detector_set *set, double *rate, double *newest)
 {
 	for (size_t i = 0; i < KIND_COUNT; i++)
 		if (set->states[i] && (kinds[i] == &throughput_kind || kinds[i] == &step_time_kind))
-			return throughput_pace(set->states[i], rate);
+			return throughput_pace(set->states[i], rate, newest);
 	return 0;
 }
 

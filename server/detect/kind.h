@@ -43,7 +43,7 @@ extern const struct detector_kind entropy_collapse_kind;
 extern const struct detector_kind reward_collapse_kind;
 
 /* Of a state of these two; as detector_set_pace. */
-uint32_t throughput_pace(const void *state, double *rate);
+uint32_t throughput_pace(const void *state, double *rate, double *newest);
 double throughput_usual_pace(const void *of); /* 0: not known yet */
 
 /*

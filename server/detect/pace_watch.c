@@ -29,7 +29,9 @@ struct lane {
 	int64_t slow_step; /* where that began */
 	uint32_t of_sender; /* figures in a row, the last one is among them */
 	int64_t left_step; /* the last of the machine before */
+	struct place slow_to; /* the newest figure whose last block was slow; attempt 0: there was none */
 	bool is_open; /* an incident */
+	bool is_over; /* it ended with the job */
 	uint32_t open_sender; /* whose that is */
 	struct place
 		opened; /* what a replay repeats of the time before ends nothing; attempt 0: it is not known, the first that is heard */
@@ -155,6 +157,8 @@ static void pop_waiting(struct lane *lane)
 	lane->of_sender += lane->of_sender < SETTLED;
 	if (next->attempt != lane->last.attempt) {
 		lane->before_count = lane->slow_run = 0;
+		lane->is_open = lane->is_open && !lane->is_over;
+		lane->is_over = false;
 	} else {
 		lane->before[1] = lane->before[0];
 		lane->before[0] = lane->last.step;
@@ -212,10 +216,18 @@ static void leave(struct lane *lane, struct pace_finding *finding, pace_report *
 {
 	finding->is_slow = false;
 	finding->last_step = lane->left_step;
-	lane->is_open = false;
+	lane->is_open = lane->is_over = false;
 	lane->slow_run = finding->found.is_slow;
 	lane->slow_step = lane->left_step + 1;
 	report(context, finding);
+}
+
+/* Where the attempt before ended, its blocks had not told yet that it had caught up. */
+static int64_t last_slow_step(const struct lane *lane)
+{
+	if (lane->slow_to.attempt && lane->slow_to.attempt != lane->last.attempt)
+		return lane->slow_to.step;
+	return lane->before_count == 2 ? lane->before[1] : lane->last.step;
 }
 
 /* One lane against what is usual: opens, or ends, an incident. */
@@ -242,13 +254,16 @@ static void judge(
 	}
 	finding.is_slow = !lane->is_open;
 	finding.first_step = lane->slow_step;
-	finding.last_step = lane->before_count == 2 ? lane->before[1] : lane->last.step;
+	if (!straggler_has_caught_up(lane->last.newest, own->usual))
+		lane->slow_to = place_of(&lane->last);
+	finding.last_step = last_slow_step(lane);
 	bool opens = !lane->is_open && lane->slow_run >= RUN;
 	bool ends = lane->is_open && is_behind(lane->opened, place_of(&lane->last)) &&
 		    straggler_has_caught_up(own->rate, own->usual);
 	if (!opens && !ends)
 		return;
 	lane->is_open = opens;
+	lane->is_over = false;
 	lane->open_sender = lane->last.sender;
 	lane->opened = place_of(&lane->last);
 	report(context, &finding);
@@ -401,6 +416,22 @@ bool pace_watch_resume(struct pace_watch *watch, size_t number, int64_t step)
 	watch->lanes[number].is_open = true;
 	watch->lanes[number].opened = (struct place){0, step};
 	return true;
+}
+
+bool pace_watch_slow_to(const struct pace_watch *watch, size_t number, int64_t *step)
+{
+	const struct lane *lane = number < watch->lane_count ? &watch->lanes[number] : NULL;
+
+	if (!lane || !lane->is_open || !lane->slow_to.attempt)
+		return false;
+	*step = lane->slow_to.step;
+	return true;
+}
+
+void pace_watch_end(struct pace_watch *watch, size_t number)
+{
+	if (number < watch->lane_count)
+		watch->lanes[number].is_over = watch->lanes[number].is_open;
 }
 
 size_t pace_watch_count(const struct pace_watch *watch)

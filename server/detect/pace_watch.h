@@ -21,6 +21,7 @@ struct pace {
 	int64_t ts_ms;
 	uint64_t ordinal;
 	double rate;
+	double newest; /* the same of the last block of points in it alone */
 	uint32_t attempt;
 	uint32_t sender; /* another number: another machine sends the stream */
 };
@@ -47,6 +48,10 @@ typedef void pace_report(void *context, const struct pace_finding *finding);
 void pace_watch_look(struct pace_watch *watch, pace_report *report, void *context);
 /* After a start, before anything is added: an incident of this lane is open since this step. False: out of memory. */
 bool pace_watch_resume(struct pace_watch *watch, size_t lane, int64_t step) MUST_CHECK;
+/* Of an incident that is open: up to which step blocks were slow so far. False: nothing is open, or nothing was slow since a start. */
+bool pace_watch_slow_to(const struct pace_watch *watch, size_t lane, int64_t *step);
+/* The job has ended, and with it what is open of this lane: one that is slow in another attempt opens anew. */
+void pace_watch_end(struct pace_watch *watch, size_t lane);
 /* Streams that have ever said anything. */
 size_t pace_watch_count(const struct pace_watch *watch);
 

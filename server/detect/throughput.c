@@ -439,7 +439,7 @@ static void feed_rate(void *of, uint64_t ordinal, const struct point *point, con
 	throughput_feed(of, ordinal, point, point->value, to);
 }
 
-uint32_t throughput_pace(const void *of, double *rate)
+uint32_t throughput_pace(const void *of, double *rate, double *newest)
 {
 	const struct throughput *state = of;
 	struct blocks recent = {0};
@@ -451,6 +451,7 @@ uint32_t throughput_pace(const void *of, double *rate)
 	for (size_t i = 0; i < THROUGHPUT_RECENT; i++)
 		blocks_keep(&recent, (double)state->recent[i]);
 	*rate = blocks_level(&recent, 0, THROUGHPUT_RECENT);
+	*newest = (double)state->recent[(state->seen - 1) % THROUGHPUT_RECENT];
 	return state->seen;
 }
 

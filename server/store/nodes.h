@@ -60,7 +60,7 @@ struct node_straggler {
 	struct span host;
 	int64_t job_id;
 	int64_t opened_ms, closed_ms; /* closed_ms 0: it has not caught up */
-	int64_t first_step, last_step; /* that were slow; the job's newest if it has not caught up */
+	int64_t first_step, last_step; /* that were slow; the job's newest while it is open */
 };
 enum status store_read_node_stragglers(struct store_reader *reader, struct arena *arena, struct span host,
 	int64_t from_ms, size_t limit, struct node_straggler **out, size_t *count, struct error *err) MUST_CHECK;

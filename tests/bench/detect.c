@@ -111,7 +111,7 @@ static void compare_streams(struct run *run, struct series *series, const struct
 {
 	struct pace pace = {
 		.step = point->step, .ts_ms = point->ts_ms, .ordinal = series->ordinal, .attempt = point->attempt};
-	uint32_t seen = detector_set_pace(series->set, &pace.rate);
+	uint32_t seen = detector_set_pace(series->set, &pace.rate, &pace.newest);
 
 	if (seen == series->paces || !(pace.rate > 0))
 		return;

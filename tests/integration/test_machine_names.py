@@ -39,6 +39,18 @@ def test_two_senders_of_one_name_are_one_machine(server):
     assert names(server) == ["GPU15"]
 
 
+def test_a_short_name_of_one_machine_alone_is_its_address(server):
+    """As a line means that machine by it; and a full name the machine that sends under its short one."""
+    ship(server, "a", "gpu18.cluster.lab", ["step: 1 loss: 2.0"])
+    ship(server, "b", "gpu19", ["step: 1 loss: 2.0"])
+    for domain in "xy":
+        ship(server, f"c{domain}", f"gpu20.{domain}", ["step: 1 loss: 2.0"])
+    for asked, known in (("gpu18", "gpu18.cluster.lab"), ("GPU18", "gpu18.cluster.lab"), ("gpu19.cluster.lab", "gpu19"), ("gpu20.x", "gpu20.x")):
+        assert server.get(f"/api/v1/nodes/{asked}").body["host"] == known
+    for asked in ("gpu20", "gpu1", "gpu18.cluster"):
+        assert server.get(f"/api/v1/nodes/{asked}").status == 404, asked
+
+
 def suspects_of(server, job):
     return sorted(row["evidence"]["host"] for row in incidents(server, job, "node_suspect"))
 

@@ -246,6 +246,36 @@ def test_a_file_is_followed(server, ship, tmp_path):
     assert job(server, "follow")["TrainingJobStatus"] == "Stopped"
 
 
+@pytest.mark.parametrize("ahead_s", [3600, -3600])
+def test_times_of_another_zone_are_not_believed_of_a_file_that_is_followed(server, ship, tmp_path, ahead_s):
+    begun_s = int(time.time())
+    (tmp_path / "syslog").write_text(time.strftime("%b %e %H:%M:%S gpu06 kernel: up\n", time.gmtime(begun_s + ahead_s)))
+    ship.start("--job", "zone", "--follow", str(tmp_path / "syslog"))
+    wait_until(lambda: len(lines(server, "zone")) == 1, what="the line")
+    row, = server.get("/api/v1/jobs/zone/logs?stream=algo-1&from=0").body["lines"]
+    assert begun_s * 1000 <= row["ts_ms"] <= time.time() * 1000
+
+
+def test_what_was_in_a_file_before_it_was_followed_has_its_own_times(server, ship, tmp_path):
+    """A syslog of ten minutes ago; what is written from then on has the time at which it is read."""
+    path = tmp_path / "syslog"
+    begun_s = int(time.time())
+    olds = [begun_s - 600, begun_s - 590]
+    text = "{} gpu06 kernel: link {}\n"
+
+    def stamp(second):
+        return time.strftime("%b %e %H:%M:%S", time.gmtime(second))
+
+    path.write_text("".join(text.format(stamp(second), second) for second in olds))
+    ship.start("--job", "old", "--follow", str(path))
+    wait_until(lambda: len(lines(server, "old")) == 2, what="the lines of before")
+    with path.open("a") as file:
+        file.write(text.format(stamp(olds[1] + 1), "now"))
+    wait_until(lambda: len(lines(server, "old")) == 3, what="the line of now")
+    times = [row["ts_ms"] for row in server.get("/api/v1/jobs/old/logs?stream=algo-1&from=0").body["lines"]]
+    assert times[:2] == [second * 1000 for second in olds] and times[2] >= begun_s * 1000, times
+
+
 def append(path, *texts):
     with path.open("a") as file:
         file.write("".join(text + "\n" for text in texts))

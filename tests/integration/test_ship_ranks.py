@@ -1,5 +1,8 @@
 """Who ends a job of several sm-ship: its rank 0, by whatever names the ranks; where nothing does, the last of them."""
 
+import json
+import time
+
 import pytest
 
 from shipping import lines
@@ -101,3 +104,33 @@ def test_a_failure_names_the_rank_that_is_known(runs, streams, options, reason):
     assert (two.status(), two.document()["FailureReason"]) == ("Failed", reason)
     two.end(streams[0])
     assert (two.status(), two.document()["FailureReason"]) == ("Failed", reason)
+
+
+@pytest.mark.parametrize("options", [(), ("--instance-count", "2")], ids=["alone", "counted"])
+@pytest.mark.parametrize("other", [1, 0])
+def test_the_fault_is_named_where_rank_0_fails_first(runs, server, receiver, options, other):
+    """In all that is told of the end: it is sm-ship that states how the process ended, and it states no more than that."""
+    assert server.post("/api/v1/webhooks", json={"url": receiver.url, "events": ["job_state"]}).status == 201
+    two = runs("two", *options)
+    two.start("algo-1", "algo-2")
+    fault = {"line": "kernel: NVRM: Xid (PCI:0000:53:00): 79, pid=42, GPU has fallen off the bus.", "ts": int(time.time() * 1000)}
+    reply = server.post("/api/v1/logs?job=two&stream=system/n1", json.dumps(fault).encode() + b"\n", content_type="application/x-ndjson")
+    assert reply.status == 200
+    wait_until(lambda: server.get("/api/v1/incidents?kind=node_suspect").body["incidents"], what="the fault")
+    two.end("algo-1", code=1)
+    place = "algo-1 on n0 (rank 0): " if options else ""
+    reason = f"{place}exit code 1; Xid 79: GPU has fallen off the bus on n1: {fault['line']}"
+
+    def told():
+        document = two.document()
+        return document["TrainingJobStatus"], document["FailureReason"], document["FailureClass"]
+
+    assert told() == ("Failed", reason, "InternalServerError")
+    receiver.wait_for(2)
+    bodies = [json.loads(body)["detail"] for _, body, _ in receiver.calls]
+    assert [body["FailureReason"] for body in bodies if body["TrainingJobStatus"] == "Failed"] == [reason]
+    two.end("algo-2", code=other)
+    assert told() == ("Failed", reason, "InternalServerError")
+    server.kill()
+    server.start()
+    assert told() == ("Failed", reason, "InternalServerError")

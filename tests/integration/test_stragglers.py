@@ -191,6 +191,36 @@ def test_a_machine_that_takes_a_slow_stream_over_is_slow_itself(server):
     assert 140 <= first <= 165 and second == 0, (first, second)
 
 
+def test_what_the_job_does_behind_an_end_or_a_restart_is_none_of_its_slow_steps(server):
+    """Steps 61 to 120 are slow, and the job goes on for 21 as usual: too few for a comparison of four blocks that all are."""
+    def post(job, first, last, delay_s=0):
+        for number in range(4):
+            lines = [f"{stamp(step * 10 + delay_s)} step {step} step_time={noisy(number, step) * (1.5 if number == 3 and 61 <= step <= 120 and not delay_s else 1):.3f}s"
+                for step in range(first, last + 1)]
+            assert server.post(f"/api/v1/logs?job={job}&stream=algo-{number + 1}&host={job}-{number}", "\n".join(lines) + "\n").status == 200
+
+    def put(status, step, delay_s=0):
+        assert server.post("/api/v1/jobs/ended/transitions", json={"SecondaryStatus": status, "time_ms": (BEGIN_S + step * 10 + delay_s) * 1000}).status == 204
+
+    def is_about_sixty(job):
+        slow, = slow_steps(server, f"{job}-3")
+        return 56 <= slow <= 70 and slow
+
+    for job in ("ended", "restarted"):
+        post(job, 1, 141)
+    wait_until(lambda: [row["state"] for row in stragglers(server)] == ["open"] * 2, what="two that are slow")
+    put("Stopped", 141, 1)
+    wait_until(lambda: sorted(row.get("closed_why") or row["state"] for row in stragglers(server)) == ["job_ended", "open"], what="the end")
+    assert is_about_sixty("ended"), slow_steps(server, "ended-3")
+    put("Training", 141, 600)
+    for job in ("ended", "restarted"):
+        post(job, 101, 260, 1000)
+    server.wait_for_extraction()
+    wait_until(lambda: not server.get("/api/v1/incidents?kind=straggler&state=open").body["incidents"], what="what has caught up")
+    assert is_about_sixty("ended") and is_about_sixty("restarted"), slow_steps(server, "ended-3", "restarted-3")
+    assert len(stragglers(server)) == 2
+
+
 def test_a_restart_that_comes_at_once_hides_no_straggler_before_it(server):
     """Steps 61 to 160 of the fifth of eight are slow; steps 251 on are made again, and come before anybody looks."""
     for first, last, delay in ((1, 298, 0), (251, 400, 1000)):

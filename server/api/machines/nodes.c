@@ -340,18 +340,31 @@ static enum status write_one(const struct api *api, const struct node_ledger *le
 	return OK;
 }
 
+/* A short name, or a full one, that is of one machine alone is that one's, as in a line. */
+static enum status find_machine(
+	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+{
+	TRY(store_find_spelling(reader, arena, name, out, err));
+	if (!out->len)
+		TRY(store_find_machine(reader, arena, name, out, err));
+	if (!out->len)
+		TRY(store_find_charged_form(reader, arena, name, out, err));
+	if (!out->len || span_equal(*out, STORE_SEVERAL_MACHINES))
+		*out = name;
+	return OK;
+}
+
 enum status api_node(void *context, void *worker, const struct http_request *request, struct http_response *response,
 	struct error *err)
 {
 	struct api_worker *own = worker;
 	AUTO(arena) arena = NULL;
 	struct json_writer w = api_reply(response);
-	struct span host = http_request_segment(request, 0), known;
+	struct span host;
 	struct node_ledger ledger;
 
 	TRY(api_arena(&arena, err));
-	TRY(store_find_spelling(own->reader, arena, host, &known, err));
-	host = known.len ? known : host;
+	TRY(find_machine(own->reader, arena, http_request_segment(request, 0), &host, err));
 	TRY(store_reader_begin(own->reader, err));
 	enum status status = node_ledger_read(&ledger, ((const struct api *)context)->options.pipeline, own->reader,
 		arena, host, http_request_arrival_ms(request), err);

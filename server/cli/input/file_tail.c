@@ -20,6 +20,8 @@
 enum {
 	GLOB_EVERY_MS = 1000,
 	QUIET_ROUNDS = 3, /* a renamed file may still be written to for a moment */
+	OLD_BEFORE_MS = 15 * 60 * 1000, /* less than zones are apart */
+	OLD_BEHIND_MS = 60 * 1000
 };
 
 struct file {
@@ -46,7 +48,7 @@ struct watch {
 	char **event_paths;
 	size_t event_count, event_cap;
 	struct refused_files refused;
-	int64_t globbed_ms;
+	int64_t globbed_ms; /* 0: not yet, what is found was there when sm-ship began */
 };
 
 static void file_free(struct file *file)
@@ -177,6 +179,18 @@ static enum status open_file(const char *path, int *fd, struct error *err)
 	return error_set(err, ERR_INVALID, "'%s' is not a file; give it on standard input: sm-ship < %s", path, path);
 }
 
+/*
+ * Do the lines that are there show when they were written? The last one was written when the file was, or some minutes before (it was
+ * brought with others); else they are of another zone, or of a clock that is wrong.
+ */
+static bool shows_its_time(int fd, const struct stat *info)
+{
+	int64_t written_ms = (int64_t)info->st_mtim.tv_sec * 1000 + info->st_mtim.tv_nsec / 1000000, last_ms;
+
+	return last_time_find(fd, (uint64_t)info->st_size, clock_wall_ms(), &last_ms) &&
+	       last_ms > written_ms - OLD_BEFORE_MS && last_ms < written_ms + OLD_BEHIND_MS;
+}
+
 /* Takes the descriptor. */
 static enum status file_of(
 	struct watch *watch, int fd, const char *path, unsigned stream, struct file **out, struct error *err)
@@ -199,6 +213,8 @@ static enum status file_of(
 	file->inode = info.st_ino;
 	line_reader_init(&file->reader, fd, -1, 0);
 	file->reader.says_times = watch->options.follows;
+	if (!watch->globbed_ms && shows_its_time(fd, &info))
+		file->reader.old_to = (uint64_t)info.st_size;
 	if (watch->options.past_ms) {
 		int64_t first_ms = watch->options.untimed_ms;
 		first_time_find(fd, clock_wall_ms(), &first_ms);

@@ -41,8 +41,9 @@ static void pass_through(struct line_reader *reader, struct span bytes)
 
 static void put(struct line_reader *reader, struct spool *spool, struct span lines, bool has_open_end)
 {
-	int64_t ts_ms = reader->ts_ms ? reader->ts_ms : reader->says_times ? clock_wall_ms() : 0;
 	uint64_t start = reader->read_at - reader->pending.len;
+	bool is_now = reader->says_times && start >= reader->old_to;
+	int64_t ts_ms = reader->ts_ms ? reader->ts_ms : is_now ? clock_wall_ms() : 0;
 
 	if (reader->is_pipe)
 		spool_write(spool, reader->source, lines, has_open_end, ts_ms);

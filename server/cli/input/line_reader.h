@@ -14,6 +14,8 @@ struct line_reader {
 	unsigned source; /* in the spool */
 	bool is_pipe; /* read once and kept in the spool's file; else a file that is read where it is */
 	bool says_times; /* lines are read when they are written, so the time is worth telling */
+	uint64_t
+		old_to; /* bytes that were there before anybody read: none of their lines was written when it is read */
 	int64_t ts_ms; /* told instead; 0: none */
 	struct buf pending; /* a line without its end */
 	uint64_t read_at; /* of a file */

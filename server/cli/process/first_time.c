@@ -45,3 +45,19 @@ bool first_time_find(int fd, int64_t now_ms, int64_t *ts_ms)
 	}
 	return false;
 }
+
+bool last_time_find(int fd, uint64_t size, int64_t now_ms, int64_t *ts_ms)
+{
+	AUTO_MEM char *bytes = mem_alloc(CHUNK_BYTES);
+	uint64_t at = size > CHUNK_BYTES ? size - CHUNK_BYTES : 0;
+	ssize_t got = bytes ? pread(fd, bytes, (size_t)(size - at), (off_t)at) : 0;
+	struct span rest = span_of(bytes, got > 0 ? (size_t)got : 0);
+	bool is_within = at > 0, has_any = false;
+
+	for (ptrdiff_t end; (end = span_find_char(rest, '\n')) >= 0; rest = span_skip(rest, (size_t)end + 1)) {
+		if (!is_within)
+			has_any |= line_time_parse(span_of(rest.ptr, (size_t)end), now_ms, ts_ms);
+		is_within = false;
+	}
+	return has_any;
+}

@@ -188,7 +188,7 @@ static enum status tell(struct sender *sender, const struct job_change *change, 
 }
 
 enum { BEGAN_BYTES = SENDER_OTHER_SETTINGS_BYTES + 64 };
-#define BEGAN "sm-ship began" /* by its beginning the server knows whose word it is (GOODPUT_SHIPPED_BEGAN) */
+#define BEGAN "sm-ship began" /* by its beginning the server knows whose word it is (HISTORY_SHIPPED_BEGAN) */
 
 static const char *const ended[] = {"Completed", "Failed", "Stopped", NULL};
 

@@ -10,13 +10,13 @@ enum { STREAMS_LOOKED_AT = 64 /* of a job: one that prints a rate is among the f
 static const struct series_state *find_rate(const struct stream_state *stream, double *now)
 {
 	const struct series_state *best = NULL;
-	double rate;
+	double rate, newest;
 
 	for (size_t i = 0; i < stream->series_count; i++) {
 		const struct series_state *series = stream->series[i];
 		bool is_rate = series->role == ROLE_THROUGHPUT || series->role == ROLE_STEP_TIME;
 		if (!is_rate || (best && best->role == ROLE_THROUGHPUT) || !series->detectors ||
-			!detector_set_pace(series->detectors, &rate) ||
+			!detector_set_pace(series->detectors, &rate, &newest) ||
 			!(detector_set_usual_pace(series->detectors) > 0))
 			continue;
 		best = series;

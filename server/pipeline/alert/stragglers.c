@@ -24,13 +24,13 @@ static bool tells_pace(enum role role)
 enum status stragglers_note(struct stream_state *stream, struct series_state *series, uint64_t ordinal,
 	const struct point *point, struct error *err)
 {
-	uint32_t seen = tells_pace(series->role) ? detector_set_pace(series->detectors, NULL) : 0;
-	double rate;
+	uint32_t seen = tells_pace(series->role) ? detector_set_pace(series->detectors, NULL, NULL) : 0;
+	double rate, newest;
 
 	if (seen == series->paces_seen)
 		return OK;
 	series->paces_seen = seen;
-	if (!seen || !detector_set_pace(series->detectors, &rate) || !(rate > 0))
+	if (!seen || !detector_set_pace(series->detectors, &rate, &newest) || !(rate > 0))
 		return OK;
 	if (series->pace_count == NOTED_MAX) { /* the older half: looks are far behind */
 		series->pace_count = NOTED_MAX / 2;
@@ -39,12 +39,13 @@ enum status stragglers_note(struct stream_state *stream, struct series_state *se
 	if (!mem_grow((void **)&series->paces, series->pace_count, &series->pace_cap, sizeof *series->paces))
 		return error_no_memory(err);
 	stream->has_paces = true;
-	rate /= pace_unit(series->role,
+	double unit = pace_unit(series->role,
 		span_from(series->unit)); /* one stream's trainer may print s where the others' prints ms */
 	series->paces[series->pace_count++] = (struct pace){.step = point->step,
 		.ts_ms = point->ts_ms,
 		.ordinal = ordinal,
-		.rate = rate,
+		.rate = rate / unit,
+		.newest = newest / unit,
 		.attempt = point->attempt,
 		.sender = host_lines_number(stream, point->line)};
 	return OK;
@@ -101,19 +102,26 @@ static enum status add_slow(struct pace_metric *metric, size_t lane, const struc
 	return OK;
 }
 
-static enum status take_up_one(
-	struct stragglers *stragglers, struct job_state *job, const struct incident_row *row, struct error *err)
+static size_t find_lane(struct job_state *job, const struct incident_row *row)
 {
 	struct stream_state *stream;
 	size_t lane = 0;
 
 	while ((stream = job_stream_at(job, lane)) && stream->stream_id != row->series_id >> SERIES_BITS)
 		lane++;
+	return lane; /* as many as there are streams: none of them */
+}
+
+static enum status take_up_one(
+	struct stragglers *stragglers, struct job_state *job, const struct incident_row *row, struct error *err)
+{
+	size_t lane = find_lane(job, row);
+
 	AUTO_MEM char *name = mem_copy_bytes(row->metric.ptr, row->metric.len);
 	if (!name)
 		return error_no_memory(err);
 	struct pace_metric *metric = find_metric(stragglers, name);
-	if (!stream || (!metric && stragglers->count == PACE_METRICS_MAX))
+	if (!job_stream_at(job, lane) || (!metric && stragglers->count == PACE_METRICS_MAX))
 		return OK;
 	if (!metric)
 		TRY(add_metric(stragglers, row->metric, &metric, err));
@@ -374,4 +382,27 @@ static enum status look_at(
 void stragglers_run(struct pipeline *pipeline, struct store_reader *reader)
 {
 	each_job_look(pipeline, reader, "straggler_failed", look_at);
+}
+
+bool stragglers_slow_to(struct job_state *job, const struct incident_row *row, int64_t *step)
+{
+	size_t lane = find_lane(job, row);
+
+	for (size_t i = 0; job->stragglers && i < job->stragglers->count; i++)
+		if (span_equal(row->metric, span_from(job->stragglers->metrics[i].name)))
+			return pace_watch_slow_to(job->stragglers->metrics[i].watch, lane, step);
+	return false;
+}
+
+void stragglers_end(struct job_state *job, const struct incident_row *row)
+{
+	size_t lane = find_lane(job, row);
+
+	for (size_t i = 0; job->stragglers && i < job->stragglers->count; i++) {
+		struct pace_metric *metric = &job->stragglers->metrics[i];
+		pace_watch_end(metric->watch, lane);
+		for (size_t at = metric->slow_count; at-- > 0;)
+			if (metric->slow[at].lane == lane)
+				metric->slow[at] = metric->slow[--metric->slow_count];
+	}
 }

@@ -15,4 +15,8 @@ struct pipeline;
 /* After a point was fed to the detectors of a series: notes how fast it goes, when that is new. */
 enum status stragglers_note(struct stream_state *stream, struct series_state *series, uint64_t ordinal,
 	const struct point *point, struct error *err) MUST_CHECK;
+/* Of an open straggler: up to which step it was slow so far. False: that is not known. */
+bool stragglers_slow_to(struct job_state *job, const struct incident_row *row, int64_t *step);
+/* It has ended with its job: what comes of another attempt is judged anew. */
+void stragglers_end(struct job_state *job, const struct incident_row *row);
 void stragglers_run(struct pipeline *pipeline, struct store_reader *reader);

@@ -19,9 +19,6 @@ struct pipeline;
 /* What a tracker's client is taken to say with its first Training: the message stays with the job, wherever that is carried. */
 #define GOODPUT_RUN_BEGAN "the run began"
 
-/* The same of sm-ship: where all that it opened was left without an end (sm-ship --send-rest), there is nobody who will say one. */
-#define GOODPUT_SHIPPED_BEGAN "sm-ship began"
-
 /*
  * Did its tracker's client alone say that it trains, at *last_ms the last time (0: no)? Such a client always says so, and one that is killed
  * never says the end. Of a run of somebody else's job the first to train is not the run's beginning. rows: the job's.

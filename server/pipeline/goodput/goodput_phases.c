@@ -182,7 +182,7 @@ enum status goodput_find_client_word(struct store_reader *reader, struct arena *
 	/* The run itself stays at the server where it was made; what its client said goes with the job. */
 	bool is_clients = status == OK ? rows[at].start_ms == run.start_ms
 				       : span_equal(rows[at].message, SPAN(GOODPUT_RUN_BEGAN));
-	if (!is_clients && span_starts_with(rows[at].message, SPAN(GOODPUT_SHIPPED_BEGAN)))
+	if (!is_clients && span_starts_with(rows[at].message, SPAN(HISTORY_SHIPPED_BEGAN)))
 		TRY(is_left_by_all(reader, arena, row->job_id, &is_clients, err));
 	if (!is_clients)
 		return OK;

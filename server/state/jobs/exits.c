@@ -93,13 +93,23 @@ static bool split_rank(struct span reason, struct span *place, struct span *word
 	return true;
 }
 
+/* A sender that knows of no other process names itself to nobody; here it is named: "algo-1 on n6: ". */
+static bool is_without_name(const struct held_row *row, struct span reason)
+{
+	struct span named = row->reason;
+	size_t place_len = row->stream.len + (row->host.len ? strlen(" on ") + row->host.len : 0) + strlen(": ");
+
+	return named.len == place_len + reason.len && span_starts_with(named, row->stream) &&
+	       span_ends_with(named, reason);
+}
+
 static bool says(const struct held_row *row, struct span reason)
 {
 	struct span named = row->reason, place, words;
 
 	if (!row->has_exit || !has_failed(row))
 		return false;
-	if (span_equal(named, reason))
+	if (span_equal(named, reason) || is_without_name(row, reason))
 		return true;
 	if (!split_rank(reason, &place, &words))
 		return false;
@@ -114,4 +124,13 @@ bool exits_say(const struct held_row *held, size_t count, struct span reason)
 		if (says(&held[i], reason))
 			return true;
 	return false;
+}
+
+bool exits_is_how_one_ended(struct span reason)
+{
+	struct span words = reason;
+
+	for (ptrdiff_t at; (at = span_find(words, SPAN(": "))) >= 0;)
+		words = span_skip(words, (size_t)at + strlen(": "));
+	return span_starts_with(words, SPAN("exit code ")) || span_starts_with(words, SPAN("killed by signal "));
 }

@@ -369,6 +369,17 @@ static void join_neighbours(const struct deciding *d, struct history *out)
 		out->rows[i].end_ms = out->rows[i + 1].start_ms;
 }
 
+/* sm-ship says how its process ended before it closes the session of it: who is told at once is told the fault, too. */
+static bool is_shipped_end(const struct history_facts *facts, struct span reason)
+{
+	if (!exits_is_how_one_ended(reason))
+		return false;
+	for (size_t i = 0; i < facts->told_count; i++)
+		if (span_starts_with(facts->told[i].message, SPAN(HISTORY_SHIPPED_BEGAN)))
+			return true;
+	return false;
+}
+
 enum status history_decide(
 	struct arena *arena, const struct history_facts *facts, struct history *out, struct error *err)
 {
@@ -385,6 +396,7 @@ enum status history_decide(
 	join_neighbours(&d, out);
 	out->is_reason_stated = out->failure_reason.len && out->rows[out->count - 1].source != SOURCE_EXIT &&
 				!exits_say(facts->held, facts->held_count, out->failure_reason) &&
+				!is_shipped_end(facts, out->failure_reason) &&
 				!span_starts_with(out->failure_reason, SPAN(HISTORY_RUN_ENDED));
 	return OK;
 }

@@ -48,6 +48,9 @@ enum { HISTORY_WAITED_MAX_MS = 24 * 60 * 60 * 1000 };
 
 /* So a reason begins that a door made of a status or an exit code, where the client states none. */
 #define HISTORY_RUN_ENDED "the run ended "
+/* So the message begins with which sm-ship says that its process runs. Where all that it opened was left without an end
+ * (sm-ship --send-rest), there is nobody who will say one. */
+#define HISTORY_SHIPPED_BEGAN "sm-ship began"
 
 struct history {
 	struct transition_row *rows; /* by time; neighbours of one status joined, ends set */

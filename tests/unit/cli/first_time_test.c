@@ -85,3 +85,22 @@ TEST(a_file_that_cannot_be_read_has_no_time)
 	CHECK(!first_time_find(-1, now_ms, &ts_ms));
 	CHECK_INT(ts_ms, -7);
 }
+
+static void check_last(size_t before, const char *text, bool is_found)
+{
+	int fd = file_with(before, 100, text);
+	int64_t ts_ms = -7;
+
+	CHECK_INT(last_time_find(fd, before + strlen(text), now_ms, &ts_ms), is_found);
+	CHECK_INT(ts_ms, is_found ? stamped_ms : -7);
+	close(fd);
+}
+
+TEST(the_last_time_is_that_of_the_last_whole_line_that_shows_one)
+{
+	check_last(0, "", false);
+	check_last(200, "no time\n", false);
+	check_last(
+		0, "2023-11-14T22:13:19Z a\n2023-11-14T22:13:20Z b\nTraceback\n2023-11-14T22:13:21Z half a li", true);
+	check_last(3 * CHUNK, "2023-11-14T22:13:19Z a\n2023-11-14T22:13:20Z b\n", true);
+}

@@ -29,7 +29,7 @@ static struct pace pace_of(size_t lane, int64_t step)
 
 	if (lane == SLOW && step >= SLOW_FROM && step < FAST_FROM)
 		rate *= 0.8;
-	return (struct pace){.step = step, .ordinal = (uint64_t)step, .rate = rate, .attempt = 1};
+	return (struct pace){.step = step, .ordinal = (uint64_t)step, .rate = rate, .newest = rate, .attempt = 1};
 }
 
 static void add(struct pace_watch *watch, size_t lane, int64_t step)
@@ -212,6 +212,7 @@ static struct pace even_pace(size_t lane, int64_t step, uint32_t attempt)
 		.ts_ms = attempt * 1000000 + step,
 		.ordinal = (uint64_t)step,
 		.rate = rate,
+		.newest = rate,
 		.attempt = attempt};
 }
 
@@ -244,6 +245,7 @@ static void add_attempts(struct pace_watch *watch, size_t lane, uint32_t from, u
 		for (int64_t step = attempt == 1 ? EVERY : 256; step < (attempt == 1 ? 296 : 400); step += EVERY) {
 			struct pace pace = even_pace(lane, step, attempt);
 			pace.rate *= attempt == 1 && lane == SLOW && step > 60 && step <= 160 ? 0.8 : 1;
+			pace.newest = pace.rate;
 			CHECK(pace_watch_add(watch, lane, &pace));
 		}
 }
@@ -298,4 +300,67 @@ TEST(a_restart_waits_for_nobody_who_is_gone)
 		add_attempts(watch, lane, 2, 2);
 	pace_watch_look(watch, take, &said);
 	check_attempts(&said);
+}
+
+/* A stream that is slow up to step 160 of its attempt, of which figures, over four blocks each, still say so when it ends. */
+static void add_broken_off(struct pace_watch *watch, uint32_t attempt, int64_t from, int64_t to, bool is_slow)
+{
+	for (int64_t step = from; step <= to; step += EVERY)
+		for (size_t lane = 0; lane < LANES; lane++) {
+			struct pace pace = even_pace(lane, step, attempt);
+			bool is_slow_lane = is_slow && lane == SLOW;
+			pace.rate *= is_slow_lane && step > 60 && step <= 160 + 2 * EVERY ? 0.8 : 1;
+			pace.newest *= is_slow_lane && step > 60 && step <= 160 ? 0.8 : 1;
+			CHECK(pace_watch_add(watch, lane, &pace));
+		}
+}
+
+struct broken_off {
+	struct said said;
+	int64_t last_step;
+};
+
+static void take_broken_off(void *context, const struct pace_finding *finding)
+{
+	struct broken_off *off = context;
+
+	take(&off->said, finding);
+	off->last_step = finding->last_step;
+}
+
+TEST(what_a_restart_cut_off_was_slow_up_to_its_last_slow_block)
+{
+	AUTO(pace_watch) watch = pace_watch_new();
+	struct broken_off off = {0};
+
+	add_broken_off(watch, 1, EVERY, 160 + 2 * EVERY, true);
+	add_broken_off(watch, 2, 152, 200, false);
+	pace_watch_look(watch, take_broken_off, &off);
+	CHECK_INT(off.said.opened, 1);
+	CHECK_INT(off.said.ended, 1);
+	CHECK_INT(off.said.ended_step, 152);
+	CHECK_INT(off.last_step, 160);
+}
+
+TEST(what_ended_with_its_job_opens_anew_in_the_next_attempt_alone)
+{
+	AUTO(pace_watch) watch = pace_watch_new();
+	struct broken_off off = {0};
+	int64_t step = 0;
+
+	CHECK(!pace_watch_slow_to(watch, SLOW, &step));
+	add_broken_off(watch, 1, EVERY, 120, true);
+	pace_watch_look(watch, take_broken_off, &off);
+	CHECK(pace_watch_slow_to(watch, SLOW, &step));
+	CHECK_INT(step, 120);
+	CHECK(!pace_watch_slow_to(watch, 0, &step));
+	pace_watch_end(watch, SLOW);
+	add_broken_off(watch, 1, 128, 144, true);
+	pace_watch_look(watch, take_broken_off, &off);
+	CHECK_INT(off.said.opened, 1);
+	add_broken_off(watch, 2, 104, 144, true);
+	pace_watch_look(watch, take_broken_off, &off);
+	CHECK_INT(off.said.opened, 2);
+	CHECK_INT(off.said.ended, 0);
+	CHECK_INT(off.said.opened_step, 112);
 }

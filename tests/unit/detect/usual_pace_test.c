@@ -28,7 +28,7 @@ static void feed(struct detector_set *set, int64_t from, int count, double value
 TEST(a_usual_pace_is_known_after_a_history_and_outlives_a_drop)
 {
 	AUTO(detector_set) set = detector_set_new(ROLE_THROUGHPUT);
-	double rate = 0;
+	double rate = 0, newest = 0;
 	int opened = 0;
 
 	feed(set, 0, 47, 100, &opened);
@@ -38,8 +38,8 @@ TEST(a_usual_pace_is_known_after_a_history_and_outlives_a_drop)
 	feed(set, 48, 100, 70, &opened);
 	CHECK_INT(opened, 1);
 	CHECK(fabs(detector_set_usual_pace(set) - 100) < 1);
-	CHECK(detector_set_pace(set, &rate) > 0);
-	CHECK(fabs(rate - 70) < 1);
+	CHECK(detector_set_pace(set, &rate, &newest) > 0);
+	CHECK(fabs(rate - 70) < 1 && fabs(newest - 70) < 1);
 }
 
 TEST(of_step_times_a_pace_is_steps_a_unit_of_time)

@@ -255,12 +255,12 @@ enum status store_read_node_figures(struct store_reader *reader, struct arena *a
 /* 11: INCIDENT_STRAGGLER, as in the index */
 #define STRAGGLER                                                                                                      \
 	"SELECT h.host, i.job_id, i.opened_ms, i.closed_ms, i.first_step,"                                             \
-	" CASE WHEN (i.state = ?1 OR i.closed_why = ?2) AND s.last_step > i.last_step THEN s.last_step ELSE i.last_step END FROM "
+	" CASE WHEN i.state = ?1 AND s.last_step > i.last_step THEN s.last_step ELSE i.last_step END FROM "
 #define STRAGGLER_ROWS                                                                                                 \
 	" LEFT JOIN summaries AS s ON s.job_id = i.job_id AND s.metric = i.metric JOIN jobs AS j ON j.job_id = i.job_id"
 #define IS_STRAGGLER                                                                                                       \
 	" h.number = (SELECT max(b.number) FROM stream_hosts AS b WHERE b.job_id = i.job_id AND b.stream_id = i.stream_id" \
-	" AND b.from_ms <= i.opened_ms) AND i.kind = 11 AND i.opened_ms >= ?3 AND h.is_shared = 0"
+	" AND b.from_ms <= i.opened_ms) AND i.kind = 11 AND i.opened_ms >= ?2 AND h.is_shared = 0"
 
 enum status store_read_node_stragglers(struct store_reader *reader, struct arena *arena, struct span host,
 	int64_t from_ms, size_t limit, struct node_straggler **out, size_t *count, struct error *err)
@@ -274,14 +274,14 @@ enum status store_read_node_stragglers(struct store_reader *reader, struct arena
 	TRY(statement_open(&s, reader,
 		host.len ? STRAGGLER
 			"stream_hosts AS h CROSS JOIN incidents AS i INDEXED BY incidents_stragglers" STRAGGLER_ROWS
-			" WHERE h.host = ?5 AND i.job_id = h.job_id AND i.stream_id = h.stream_id AND" IS_STRAGGLER
-			" LIMIT ?4"
+			" WHERE h.host = ?4 AND i.job_id = h.job_id AND i.stream_id = h.stream_id AND" IS_STRAGGLER
+			" LIMIT ?3"
 			 : STRAGGLER
 			"incidents AS i INDEXED BY incidents_stragglers" STRAGGLER_ROWS
 			" JOIN stream_hosts AS h ON h.job_id = i.job_id AND h.stream_id = i.stream_id AND" IS_STRAGGLER
-			" LIMIT ?4",
+			" LIMIT ?3",
 		err));
-	bind_numbers(&s, INCIDENT_OPEN, INCIDENT_CLOSED_WITH_JOB, from_ms, (int64_t)limit);
+	bind_numbers(&s, INCIDENT_OPEN, from_ms, (int64_t)limit);
 	if (host.len)
 		bind_text(&s, host);
 	return rows_read(&s, arena, ROWS(fields, struct node_straggler), out, count, err);
