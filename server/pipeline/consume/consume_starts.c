@@ -92,4 +92,5 @@ void consume_opened(struct stream_state *stream)
 		(void)!consume_cut_start(stream, series, attempt);
 		consume_rebuild_summary(stream, series);
 	}
+	consume_await_axes(stream, attempt);
 }
