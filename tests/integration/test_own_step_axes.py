@@ -7,7 +7,7 @@ import time
 import pytest
 
 from smserver import Server
-from test_backfill import raw
+from test_backfill import put, raw, wait_for_backfill
 
 NOW = int(time.time()) // 60 * 60_000 - 4 * 3600_000
 ROWS = "rows"  # only goes on
@@ -29,18 +29,16 @@ METRICS = {
 class Life:
     """runs: the steps of each attempt. rows: (attempt, step, ms), as they were made."""
 
-    def __init__(self, seed, every_ms=250, restarts=None):
+    def __init__(self, seed, unit_ms=250, rate=1):
+        """`rate` steps a unit of the clock."""
         dice = random.Random(seed)
         self.runs = [list(range(dice.randint(120, 250)))]
-        for _ in range(dice.randint(0, 3) if restarts is None else restarts):
+        for _ in range(dice.randint(0, 3)):
             top = self.runs[-1][-1]
             first = dice.randint(max(31, top // 2), top - 30)
             self.runs.append(list(range(first, top + dice.randint(10, 80))))
-        self.rows, ms = [], NOW
-        for attempt, run in enumerate(self.runs, 1):
-            for step in run:
-                self.rows.append((attempt, step, ms))
-                ms += every_ms
+        made = [(attempt, step) for attempt, run in enumerate(self.runs, 1) for step in run]
+        self.rows = [(attempt, step, NOW + n // rate * unit_ms) for n, (attempt, step) in enumerate(made)]
 
     @staticmethod
     def value(metric, attempt, step):
@@ -112,6 +110,8 @@ def check(server, job, life, metrics=(*METRICS, ROWS)):
 
 
 LIVES = [Life(f"life {seed}") for seed in range(12)]
+# Eight steps a millisecond, twelve a second of a clock of whole ones.
+FAST = [Life(f"fast {seed}", *[(1, 8), (1000, 12)][seed % 2]) for seed in range(12)]
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +132,16 @@ def test_points(shared, door, parts):
         check(shared, job, life)
 
 
+@pytest.mark.parametrize("parts", [1, 9])
+def test_points_of_a_loop_without_a_pause(shared, parts):
+    """An axis of steps alone tells which points of a time the restart began with: that of rows does not."""
+    for n, life in enumerate(FAST):
+        job = f"fast-{parts}-{n}"
+        for rows in life.parts(parts):
+            send_columns(shared, job, life, rows)
+        check(shared, job, life, METRICS)
+
+
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_a_server_that_ends_amid_a_restart_changes_nothing(make_server, end):
     server = make_server()
@@ -143,4 +153,18 @@ def test_a_server_that_ends_amid_a_restart_changes_nothing(make_server, end):
             server.kill()
         server.restart()
     for n, life in enumerate(LIVES):
+        check(server, f"j-{n}", life, METRICS)
+
+
+def test_a_back_fill_of_the_lines_beside_them_changes_nothing(server):
+    """A start of the server seals what there is: those points are copied, and not told again."""
+    for n, life in enumerate(LIVES[:6]):
+        send_columns(server, f"j-{n}", life, life.parts(1)[0])
+        lines = "".join(f"{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(ms // 1000))} speed={step}\n" for _, step, ms in life.rows)
+        assert server.post(f"/api/v1/logs?job=j-{n}&stream=algo-1", lines).status == 200
+    server.wait_for_extraction()
+    server.restart()
+    for n, life in enumerate(LIVES[:6]):
+        put(server, f"j-{n}", {"definitions": [{"Name": "speed", "Regex": r"speed=(\d+)"}]}, "?backfill=true")
+        wait_for_backfill(server, f"j-{n}")
         check(server, f"j-{n}", life, METRICS)

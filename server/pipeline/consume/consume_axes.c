@@ -3,7 +3,7 @@
  * again says nothing on it. Who shares the axis is told by numbers, as all others are taken to share it:
  *
  *   without a point in the attempt  its greatest step is twice that of the series that leads, or more;
- *   by its first point there        the series that leads said its next step then, or later, and that is lower, by more than half of what was made
+ *   by its points there             the series that leads says its next step then, or later, and that is lower, by more than half of what was made
  *                                   again; or all of its steps until then are in the lower half of those before the restart.
  *
  * It is asked at the end of a slice, as a body is told series by series, and of attempts that have opened since this was asked at all.
@@ -78,10 +78,41 @@ static bool is_whole(const struct attempt_axis *axis)
 }
 
 /* NULL: there is none. */
-static const struct point *first_of(const struct series_state *series, uint32_t attempt, int64_t from_ms)
+static const struct point *first_of(const struct series_state *series, uint32_t attempt)
 {
 	for (size_t i = 0; i < series->tail_count; i++)
-		if (series->tail[i].attempt == attempt && series->tail[i].ts_ms >= from_ms)
+		if (series->tail[i].attempt == attempt)
+			return &series->tail[i];
+	return NULL;
+}
+
+/* What the leader says in the attempt from that time on; of what bears one time, the furthest. */
+static const struct point *next_of_leader(const struct attempt_axis *axis, int64_t from_ms)
+{
+	const struct point *next = NULL;
+
+	for (size_t i = 0; i < axis->leader->tail_count; i++) {
+		const struct point *point = &axis->leader->tail[i];
+		if (point->attempt != axis->attempt || point->ts_ms < from_ms)
+			continue;
+		if (!next || point->ts_ms < next->ts_ms || (point->ts_ms == next->ts_ms && point->step > next->step))
+			next = point;
+	}
+	return next;
+}
+
+/* The last one of the attempt behind which the leader has spoken. */
+static const struct point *last_heard(const struct series_state *series, const struct attempt_axis *axis)
+{
+	int64_t newest_ms = INT64_MIN;
+
+	for (size_t i = 0; i < axis->leader->tail_count; i++) {
+		const struct point *point = &axis->leader->tail[i];
+		if (point->attempt == axis->attempt && point->ts_ms > newest_ms)
+			newest_ms = point->ts_ms;
+	}
+	for (size_t i = series->tail_count; i-- > 0;)
+		if (series->tail[i].attempt == axis->attempt && series->tail[i].ts_ms <= newest_ms)
 			return &series->tail[i];
 	return NULL;
 }
@@ -98,7 +129,7 @@ static bool has_earlier(const struct series_state *series, uint32_t attempt)
 
 static enum verdict judge(const struct series_state *series, const struct attempt_axis *axis)
 {
-	const struct point *first = first_of(series, axis->attempt, INT64_MIN);
+	const struct point *first = first_of(series, axis->attempt);
 	int64_t highest = axis->leader->max_step;
 
 	if (!first)
@@ -108,19 +139,28 @@ static enum verdict judge(const struct series_state *series, const struct attemp
 	int64_t middle = axis->start / 2;
 	if (axis->start > 0 && first->step <= middle && highest_before(series, axis->attempt) <= middle)
 		return AXIS_OWN;
-	const struct point *next = first_of(axis->leader, axis->attempt, first->ts_ms);
-	if (!next)
+	const struct point *last = last_heard(series, axis);
+	if (!last)
 		return AXIS_UNKNOWN;
-	bool is_beyond = (double)first->step - (double)next->step > axis->redone / 2 + 1;
+	const struct point *next = next_of_leader(axis, last->ts_ms);
+	bool is_beyond = next && (double)last->step - (double)next->step > axis->redone / 2 + 1;
 	return is_beyond ? AXIS_OWN : AXIS_SHARED;
 }
 
-static bool begin(struct series_state *series, struct attempt_starts starts)
+/* What bears the time at which an attempt began is cut by the series' own steps, now that they are known to be that. */
+static void see_all(struct stream_state *stream, struct series_state *series, uint32_t from)
+{
+	for (uint32_t attempt = from; attempt <= series->axis.count; attempt++)
+		(void)!consume_cut_start(stream, series, attempt);
+	for (size_t i = 0; i < series->tail_count; i++)
+		own_axis_see(&series->axis, &series->tail[i], series->min_step);
+}
+
+static bool begin(struct stream_state *stream, struct series_state *series, struct attempt_starts starts)
 {
 	if (!own_axis_begin(&series->axis, starts, series->axis.awaited))
 		return false;
-	for (size_t i = 0; i < series->tail_count; i++)
-		own_axis_see(&series->axis, &series->tail[i], series->min_step);
+	see_all(stream, series, series->axis.since);
 	return true;
 }
 
@@ -143,7 +183,7 @@ static enum status judge_all(
 				continue;
 			enum verdict verdict =
 				is_whole(&axis) || series == axis.leader ? AXIS_SHARED : judge(series, &axis);
-			if (verdict == AXIS_OWN && !begin(series, starts))
+			if (verdict == AXIS_OWN && !begin(stream, series, starts))
 				return error_no_memory(err);
 			if (verdict == AXIS_SHARED)
 				series->axis.awaited = attempt < starts.count ? attempt + 1 : 0;
@@ -164,8 +204,7 @@ static enum status follow(struct stream_state *stream, struct attempt_starts sta
 			continue;
 		if (!own_axis_follow(&series->axis, starts.count, step))
 			return error_no_memory(err);
-		for (size_t j = 0; j < series->tail_count; j++)
-			own_axis_see(&series->axis, &series->tail[j], series->min_step);
+		see_all(stream, series, (uint32_t)starts.count);
 		series->axis.is_moved = true;
 	}
 	return OK;
@@ -202,11 +241,20 @@ static const struct point *first_made_again(
 	return NULL;
 }
 
-static const struct point *first_before(const struct series_state *series, uint32_t attempt, int64_t from_ms)
+/* What the series said with that; where several bear one time, the one in its place among them. */
+static const struct point *said_with(
+	const struct series_state *series, const struct attempt_axis *axis, const struct point *led)
 {
-	for (size_t i = 0; i < series->tail_count; i++)
-		if (series->tail[i].attempt < attempt && series->tail[i].ts_ms >= from_ms)
-			return &series->tail[i];
+	size_t place = 0;
+
+	for (const struct point *point = axis->leader->tail; point < led; point++)
+		place += point->attempt < axis->attempt && point->ts_ms == led->ts_ms;
+	for (size_t i = 0; i < series->tail_count; i++) {
+		const struct point *point = &series->tail[i];
+		if (point->attempt < axis->attempt && point->ts_ms >= led->ts_ms &&
+			(point->ts_ms > led->ts_ms || !place--))
+			return point;
+	}
 	return NULL;
 }
 
@@ -217,21 +265,23 @@ static const struct point *first_before(const struct series_state *series, uint3
 static void cut_with_leader(struct series_state *series, const struct attempt_axis *axis, struct attempt_starts starts)
 {
 	int64_t *start = &series->axis.starts[axis->attempt - 1];
-	const struct point *first = first_of(series, axis->attempt, INT64_MIN);
-	const struct point *next = first ? first_of(axis->leader, axis->attempt, first->ts_ms) : NULL;
+	const struct point *first = first_of(series, axis->attempt);
+	const struct point *next = first ? next_of_leader(axis, first->ts_ms) : NULL;
 
 	if (!next || (double)next->step - (double)axis->start >= axis->redone ||
 		first->step <= highest_before(series, axis->attempt))
 		return;
 	const struct point *led = first_made_again(axis->leader, axis, starts);
-	const struct point *own = led ? first_before(series, axis->attempt, led->ts_ms) : NULL;
+	const struct point *own = led ? said_with(series, axis, led) : NULL;
 	if (own && own->step < *start)
 		*start = own->step;
 }
 
 static void settle(struct stream_state *stream, struct series_state *series, struct attempt_starts starts)
 {
-	for (uint32_t attempt = series->axis.since; attempt && attempt <= series->axis.count; attempt++) {
+	size_t count = series->axis.count < starts.count ? series->axis.count : starts.count;
+
+	for (uint32_t attempt = series->axis.since; attempt && attempt <= count; attempt++) {
 		struct attempt_axis axis = axis_of_attempt(stream, starts, attempt);
 		if (!is_whole(&axis))
 			cut_with_leader(series, &axis, starts);
