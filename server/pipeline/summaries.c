@@ -303,14 +303,12 @@ static void set_needs_summary(struct stream_state *stream, struct series_state *
 static void place_summary(
 	struct stream_state *stream, struct series_state *series, const struct summary *summary, uint64_t seen)
 {
-	const int64_t *starts;
-
 	pthread_mutex_lock(&stream->mutex);
 	if (!series->needs_summary && seen >= series->sealed_points) {
-		size_t count = extractor_attempt_starts(stream->extractor, &starts);
+		struct attempt_starts starts = series_starts(stream, series);
 		series->summary = *summary;
 		for (size_t i = (size_t)(seen - series->sealed_points); i < series->tail_count; i++)
-			if (!point_is_superseded(&series->tail[i], starts, count))
+			if (!point_is_superseded(&series->tail[i], starts))
 				summary_add(&series->summary, &series->tail[i]);
 		stream->is_resummed = true;
 		atomic_store(&stream->job->is_summary_dirty, true);

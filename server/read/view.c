@@ -45,6 +45,19 @@ static bool copy_tail(const struct viewing *viewing, const struct series_state *
 	return view->tail != NULL;
 }
 
+static bool copy_axis(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
+{
+	size_t bytes = series->axis.count * sizeof *series->axis.starts;
+
+	if (!series->axis.count)
+		return true;
+	view->axis.starts = arena_alloc(viewing->arena, bytes);
+	if (view->axis.starts)
+		memcpy(view->axis.starts, series->axis.starts, bytes);
+	view->axis.count = series->axis.count;
+	return view->axis.starts != NULL;
+}
+
 static bool view_series(const struct viewing *viewing, const struct series_state *series, struct series_view *view)
 {
 	*view = (struct series_view){.series_id = series->series_id,
@@ -60,7 +73,8 @@ static bool view_series(const struct viewing *viewing, const struct series_state
 		.min_ms = series->min_ms,
 		.max_ms = series->max_ms,
 		.sealed_points = series->sealed_points};
-	return view->metric.ptr && view->unit.ptr && copy_tail(viewing, series, view);
+	return view->metric.ptr && view->unit.ptr && copy_axis(viewing, series, view) &&
+	       copy_tail(viewing, series, view);
 }
 
 static bool view_formats(const struct viewing *viewing, const struct stream_state *stream,

@@ -680,3 +680,26 @@ def test_the_example_of_the_documentation(server):
     wandbclient.run(server, wandbclient.NEWEST, example)
     server.wait_for_points("pretrain/gpt-7", "loss", 100)
     assert job(server, "pretrain/gpt-7")["HyperParameters"] == {"lr": "0.0003", "layers": "12"}
+
+
+BESIDE_AN_AXIS = """
+for begin, end in json.loads(sys.argv[1]):
+    run = wandb.init(project="beside", id="one", resume="allow")
+    run.define_metric("train/*", step_metric="trainer/global_step")
+    for step in range(begin, end):
+        run.log({"train/loss": 9 - step / 100, "trainer/global_step": step, "plain": step})
+    run.finish()
+give(len(list(wandb.Api().run("any/beside/one").scan_history(keys=["plain"]))))
+"""
+
+
+def test_a_metric_by_rows_beside_a_loss_that_goes_back_by_its_own_axis(server):
+    """Of each step the newest row is there; the steps of rows only go on."""
+    out = wandbclient.run(server, wandbclient.NEWEST, BESIDE_AN_AXIS, json.dumps([[0, 100], [80, 220], [200, 300]]))
+    assert json.loads(next(line for line in out.splitlines() if line.strip() == "300")) == 300, out[-2000:]
+    job = server.get("/api/v1/jobs").body["jobs"][0]["TrainingJobName"]
+    for metric in ("train/loss", "plain"):
+        server.wait_for_points(job, metric, 300)
+    rows = [*range(80), *range(100, 220), *range(240, 340)]
+    drawn = server.points(job, "plain", buckets=2000)["columns"]
+    assert drawn["x"] == rows and drawn["last"] == list(range(300))

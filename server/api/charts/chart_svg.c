@@ -191,18 +191,14 @@ static bool is_by_step(const struct plot *plot)
 	return plot->query.axis == AXIS_STEP || chart_axis_is_work(plot->query.axis);
 }
 
-static void add_restarts(struct plot *plot, const struct job_view *view)
+static void add_restarts(struct plot *plot, struct attempt_starts starts)
 {
-	const struct stream_view *most = NULL;
-
-	for (size_t i = 0; i < view->stream_count; i++)
-		if (!most || view->streams[i].attempt_start_count > most->attempt_start_count)
-			most = &view->streams[i];
 	if (!is_by_step(plot))
 		return;
-	for (size_t i = 1; most && i < most->attempt_start_count && plot->picture.mark_count < MARKS_MAX; i++)
-		plot->marks[plot->picture.mark_count++] = (struct picture_mark){
-			.x = (double)most->attempt_starts[i], .kind = MARK_RESTART, .text = SPAN("restart")};
+	for (size_t i = 1; i < starts.count && plot->picture.mark_count < MARKS_MAX; i++)
+		if (starts.steps[i] != INT64_MAX)
+			plot->marks[plot->picture.mark_count++] = (struct picture_mark){
+				.x = (double)starts.steps[i], .kind = MARK_RESTART, .text = SPAN("restart")};
 }
 
 static enum status add_note(
@@ -275,7 +271,7 @@ static enum status add_curve(struct plot *plot, struct span job, struct span met
 		plot->job_id = chart.view.row.job_id;
 		plot->origin_ms = job_believed_first_ms(&chart.view);
 		if (plot->job_count == 1)
-			add_restarts(plot, &chart.view);
+			add_restarts(plot, chart_starts(&chart.view, chart.metric));
 	}
 	TRY(add_notes(plot, &chart.view, err));
 	move_marks(plot, mark_count);

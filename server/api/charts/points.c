@@ -336,20 +336,17 @@ static void write_column(struct json_writer *w, const struct chart *chart, enum 
 	json_array_end(w);
 }
 
-/* Where each attempt opened, of the stream that has most of them. */
-static void write_attempts(struct json_writer *w, const struct job_view *view)
+/* Where each attempt opened, on the metric's axis; one that has not come to it is left out. */
+static void write_attempts(struct json_writer *w, struct attempt_starts starts)
 {
-	const struct stream_view *most = NULL;
-
-	for (size_t i = 0; i < view->stream_count; i++)
-		if (!most || view->streams[i].attempt_start_count > most->attempt_start_count)
-			most = &view->streams[i];
 	json_key(w, "attempts");
 	json_array(w);
-	for (size_t i = 0; most && i < most->attempt_start_count; i++) {
+	for (size_t i = 0; i < starts.count; i++) {
+		if (starts.steps[i] == INT64_MAX)
+			continue;
 		json_object(w);
 		json_put_i64(w, "attempt", (int64_t)i + 1);
-		json_put_i64(w, "first_step", most->attempt_starts[i]);
+		json_put_i64(w, "first_step", starts.steps[i]);
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -436,7 +433,7 @@ void api_write_chart(struct json_writer *w, const struct chart *chart, unsigned 
 	if (chart->links)
 		write_chain(w, chart);
 	else
-		write_attempts(w, &chart->view);
+		write_attempts(w, chart_starts(&chart->view, chart->metric));
 	snprintf(seq, sizeof seq, "%llu", (unsigned long long)chart->view.seq);
 	json_put_text(w, "seq", seq);
 	json_object_end(w);

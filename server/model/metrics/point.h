@@ -115,11 +115,17 @@ static inline double summary_mean(const struct summary *s)
 	return summary_has_finite(s) ? sum_mean(s->sum, s->count - s->nan_count - s->inf_count, s->min, s->max) : NAN;
 }
 
-/* starts[i]: the step at which attempt i + 1 opened. A point is superseded when a later attempt began at or before its step. */
-static inline bool point_is_superseded(const struct point *p, const int64_t *starts, size_t count)
+/* steps[i]: where attempt i + 1 opened, on a series' step axis; INT64_MAX: nowhere on it yet. */
+struct attempt_starts {
+	const int64_t *steps;
+	size_t count;
+};
+
+/* A point is superseded when a later attempt began at or before its step. */
+static inline bool point_is_superseded(const struct point *p, struct attempt_starts starts)
 {
-	for (size_t i = p->attempt; i < count; i++)
-		if (starts[i] <= p->step)
+	for (size_t i = p->attempt; i < starts.count; i++)
+		if (starts.steps[i] <= p->step)
 			return true;
 	return false;
 }

@@ -303,7 +303,11 @@ static enum status copy_point(struct copying *copying, struct point *point, stru
 		return OK;
 	if (point->attempt > newest) /* of one that these definitions do not see */
 		point->attempt = newest;
-	return consume_point(pipeline, state, copying->into, point, point->ts_ms, err);
+	struct summary before = copying->into->summary;
+	TRY(consume_point(pipeline, state, copying->into, point, point->ts_ms, err));
+	if (consume_is_made_again(state, copying->into, point))
+		copying->into->summary = before;
+	return OK;
 }
 
 static enum status copy_chunk(struct copying *copying, uint64_t *ordinal, struct error *err)
@@ -363,6 +367,29 @@ static void copy_totals(struct stream_state *state, const struct stream_view *vi
 				state->series[j]->totals = view->series[i].totals;
 }
 
+static bool has_starts_of(const struct stream_state *state, const struct stream_view *view)
+{
+	const int64_t *starts;
+	size_t count = extractor_attempt_starts(state->extractor, &starts);
+
+	return count && count == view->attempt_start_count &&
+	       !memcmp(starts, view->attempt_starts, count * sizeof *starts);
+}
+
+/* Of what was copied, and not judged here: where its attempts began on an axis of its own, if they are the same ones. */
+static enum status copy_axes(struct stream_state *state, const struct stream_view *view, struct error *err)
+{
+	for (size_t i = 0; i < view->series_count && has_starts_of(state, view); i++) {
+		struct series_state *series = stream_find_series(state, view->series[i].metric);
+		if (!series || !view->series[i].axis.count || !series->axis.awaited || series->axis.count)
+			continue;
+		if (!own_axis_copy(&series->axis, &view->series[i].axis))
+			return error_no_memory(err);
+		consume_rebuild_summary(state, series);
+	}
+	return OK;
+}
+
 /* Times are no matter of definitions: as they were sealed, also of lines whose text was deleted since. */
 static enum status copy_sealed(struct backfill *backfill, struct shadow *shadow, bool has_points, struct error *err)
 {
@@ -390,7 +417,7 @@ static enum status copy_sealed(struct backfill *backfill, struct shadow *shadow,
 	shadow->state->stretches = view.stretches;
 	if (has_points)
 		copy_totals(shadow->state, &view);
-	return OK;
+	return has_points ? copy_axes(shadow->state, &view, err) : OK;
 }
 
 enum status shadow_finish(struct backfill *backfill, struct shadow *shadow, struct error *err)

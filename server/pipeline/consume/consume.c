@@ -112,6 +112,7 @@ static void begin_life(const struct stream_state *stream, struct series_state *s
 void consume_add_point(struct series_state *series, const struct point *point)
 {
 	widen_range(series, point);
+	own_axis_see(&series->axis, point, series->min_step);
 	series->tail[series->tail_count] = *point;
 	series->tail[series->tail_count++].in_epoch = 0;
 	summary_add(&series->summary, point);
@@ -168,8 +169,7 @@ enum status consume_point_between(struct pipeline *pipeline, struct stream_state
 /* An attempt opened at `start`: older points at or past it are superseded, the summary must not count them any more. */
 void consume_rebuild_summary(struct stream_state *stream, struct series_state *series)
 {
-	const int64_t *starts;
-	size_t count = extractor_attempt_starts(stream->extractor, &starts);
+	struct attempt_starts starts = series_starts(stream, series);
 
 	if (series->sealed_points) {
 		series->needs_summary = stream->has_unsummed = true; /* the maintenance thread reads the chunks */
@@ -177,7 +177,7 @@ void consume_rebuild_summary(struct stream_state *stream, struct series_state *s
 	}
 	series->summary = (struct summary){0};
 	for (size_t i = 0; i < series->tail_count; i++)
-		if (!point_is_superseded(&series->tail[i], starts, count))
+		if (!point_is_superseded(&series->tail[i], starts))
 			summary_add(&series->summary, &series->tail[i]);
 }
 
@@ -193,9 +193,11 @@ bool consume_revised(struct stream_state *stream)
 		for (size_t j = series->tail_count; j-- > 0 && series->tail[j].line >= line;)
 			if (series->tail[j].attempt == from)
 				series->tail[j].attempt = to;
+		consume_revise_axis(series, from);
 		consume_rebuild_summary(stream, series);
 		held_revise(series, line, from, to);
 	}
+	stream->are_axes_due = true;
 	return true;
 }
 
@@ -220,12 +222,10 @@ static enum status let_go_before(struct pipeline *pipeline, struct stream_state 
 	return is_any ? held_release(pipeline, stream, false, err) : OK;
 }
 
-bool consume_is_made_again(const struct stream_state *stream, const struct point *point)
+bool consume_is_made_again(
+	const struct stream_state *stream, const struct series_state *series, const struct point *point)
 {
-	const int64_t *starts;
-	size_t count = extractor_attempt_starts(stream->extractor, &starts);
-
-	return point_is_superseded(point, starts, count);
+	return point_is_superseded(point, series_starts(stream, series));
 }
 
 /* Of an attempt that is over: it is kept, and nothing is looked for in it any more. */
@@ -236,7 +236,7 @@ static enum status consume_point_of_before(
 	uint64_t ordinal;
 
 	TRY(keep_point(series, point, &ordinal, err));
-	if (consume_is_made_again(stream, point))
+	if (consume_is_made_again(stream, series, point))
 		series->summary = before;
 	return OK;
 }
@@ -421,6 +421,8 @@ static enum status consume_locked(struct pipeline *pipeline, struct stream_state
 	rule_set_unref(rules);
 	if (extractor_take_move(stream->extractor)) /* whatever number of lines moved it */
 		consume_opened(stream);
+	if (status == OK)
+		status = consume_follow_axes(stream, err);
 	if (control_may_pass(status)) { /* a replay will do better */
 		consume_hold_up(stream);
 		return status;

@@ -122,7 +122,8 @@ void consume_time(struct stream_state *stream, int64_t ts_ms);
 void consume_rebuild_summary(struct stream_state *stream, struct series_state *series);
 
 /* A point that was made again since is not counted: whoever takes it gives the series the summary of before. */
-bool consume_is_made_again(const struct stream_state *stream, const struct point *point);
+bool consume_is_made_again(
+	const struct stream_state *stream, const struct series_state *series, const struct point *point);
 
 /* The newest attempt has opened: what was sent since it began is of it. */
 void consume_opened(struct stream_state *stream);
@@ -131,6 +132,13 @@ void consume_opened(struct stream_state *stream);
 bool consume_cut_start(struct stream_state *stream, struct series_state *series, uint32_t attempt);
 /* True: an attempt was taken back, and the points that had it are of the one before again. */
 bool consume_revised(struct stream_state *stream);
+
+/* consume_axes.c: series whose steps are others than those of the series that leads. An attempt has opened. */
+void consume_await_axes(struct stream_state *stream, uint32_t attempt);
+/* It was none. */
+void consume_revise_axis(struct series_state *series, uint32_t attempt);
+/* At the end of a slice, when all series have told theirs. */
+enum status consume_follow_axes(struct stream_state *stream, struct error *err) MUST_CHECK;
 
 /* What a line says of the job's settings. */
 enum status consume_settings(

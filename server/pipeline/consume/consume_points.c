@@ -59,7 +59,8 @@ static enum status consume_value(struct pipeline *pipeline, struct stream_state 
 		.attempt = extractor_attempt_of_sent(stream->extractor, sent->ts_ms[at])};
 
 	bool is_alone = isfinite(value) && is_between(stream, series, sent, at); /* a NaN is one in either */
-	bool is_made_again = consume_is_made_again(stream, &point); /* the series that leads may have come before it */
+	bool is_made_again =
+		consume_is_made_again(stream, series, &point); /* the series that leads may have come before it */
 	struct summary before;
 	if (is_made_again)
 		before = series->summary;
@@ -167,8 +168,10 @@ static void cut_starts(struct stream_state *stream, struct series_state *series,
 
 	for (uint32_t attempt = seen->from; seen->to && attempt <= seen->to; attempt++)
 		is_any |= consume_cut_start(stream, series, attempt);
-	if (is_any)
-		consume_rebuild_summary(stream, series);
+	if (!is_any)
+		return;
+	stream->are_axes_due = true;
+	consume_rebuild_summary(stream, series);
 }
 
 static enum status consume_series(struct pipeline *pipeline, struct stream_state *stream,

@@ -29,6 +29,8 @@ static struct series_state *make_series(
 	series->unit = mem_copy_bytes(definition->unit.ptr, definition->unit.len);
 	series->role = definition->role;
 	series->higher = definition->higher;
+	series->axis.awaited =
+		extractor_attempt(stream->extractor) > 1 ? 2 : 0; /* it may have been told behind what leads */
 	series->measure = measure_of(definition->name, definition->role, definition->unit, &series->factor);
 	series->detectors = detector_set_new(definition->role);
 	if (series->metric && series->unit && series->detectors &&

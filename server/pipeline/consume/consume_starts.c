@@ -66,7 +66,8 @@ bool consume_cut_start(struct stream_state *stream, struct series_state *series,
 	bool is_any = false;
 
 	(void)extractor_attempt_starts(stream->extractor, &starts);
-	size_t first = find_first(series, attempt, starts[attempt - 1], ms);
+	int64_t start = series->axis.count ? INT64_MIN : starts[attempt - 1];
+	size_t first = find_first(series, attempt, start, ms);
 	for (size_t i = 0; i < series->tail_count && first != SIZE_MAX && i < first; i++) {
 		struct point *point = &series->tail[i];
 		if (point->line != NO_LINE || point->ts_ms != ms || point->attempt != attempt)
@@ -92,4 +93,5 @@ void consume_opened(struct stream_state *stream)
 		(void)!consume_cut_start(stream, series, attempt);
 		consume_rebuild_summary(stream, series);
 	}
+	consume_await_axes(stream, attempt);
 }

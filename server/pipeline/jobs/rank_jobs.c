@@ -131,12 +131,11 @@ struct rank {
 	struct series_best best; /* of the series at work */
 };
 
-static uint64_t mark_of_starts(const struct stream_view *stream)
+static uint64_t mark_of_starts(struct attempt_starts starts)
 {
 	struct hash128 hash = {0};
 
-	hash128_add(&hash, span_of((const char *)stream->attempt_starts,
-				   stream->attempt_start_count * sizeof *stream->attempt_starts));
+	hash128_add(&hash, span_of((const char *)starts.steps, starts.count * sizeof *starts.steps));
 	return hash.low;
 }
 
@@ -196,8 +195,9 @@ static enum status make_room(struct rank *rank, struct arena *arena, struct erro
 static enum status see_series(struct rank *rank, const struct stream_view *stream, const struct series_view *series,
 	struct arena *arena, struct error *err)
 {
+	struct attempt_starts starts = stream_view_starts(stream, series);
 	struct series_best none = {
-		.starts = mark_of_starts(stream), .is_higher_better = rank->ranking->is_higher_better, .value = NAN};
+		.starts = mark_of_starts(starts), .is_higher_better = rank->ranking->is_higher_better, .value = NAN};
 	struct series_view sealed = *series;
 
 	rank->best = none;
@@ -215,7 +215,7 @@ static enum status see_series(struct rank *rank, const struct stream_view *strea
 	}
 	ranking_add_best(rank->ranking, rank->best.step, rank->best.value);
 	for (size_t i = 0; i < series->tail_count; i++)
-		if (!point_is_superseded(&series->tail[i], stream->attempt_starts, stream->attempt_start_count))
+		if (!point_is_superseded(&series->tail[i], starts))
 			ranking_add_best(rank->ranking, series->tail[i].step, series->tail[i].value);
 	return OK;
 }

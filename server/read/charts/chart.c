@@ -27,21 +27,23 @@ static int64_t x_of(const struct points_walk *walk, const struct point *point)
 }
 
 static bool is_wanted(
-	const struct points_walk *walk, const struct stream_view *stream, const struct point *point, int64_t x)
+	const struct points_walk *walk, struct attempt_starts starts, const struct point *point, int64_t x)
 {
 	if (x < walk->query->from || x > walk->query->to)
 		return false;
 	if (walk->query->attempts == ATTEMPTS_LIVE)
-		return !point_is_superseded(point, stream->attempt_starts, stream->attempt_start_count);
+		return !point_is_superseded(point, starts);
 	return walk->query->attempts == ATTEMPTS_ALL || point->attempt == (uint32_t)walk->query->attempts;
 }
 
 static enum status take_points(struct points_walk *walk, const struct stream_view *stream,
 	const struct series_view *series, const struct point *points, size_t count, struct error *err)
 {
+	struct attempt_starts starts = stream_view_starts(stream, series);
+
 	for (size_t i = 0; i < count; i++) {
 		int64_t x = x_of(walk, &points[i]);
-		if (is_wanted(walk, stream, &points[i], x))
+		if (is_wanted(walk, starts, &points[i], x))
 			TRY(walk->take(walk->context, stream, series, &points[i], x, err));
 	}
 	return OK;
@@ -194,6 +196,7 @@ struct folding {
 	const struct chart_query *query;
 	const struct job_view *view;
 	const struct stream_view *stream; /* at work */
+	struct attempt_starts starts; /* of the series at work */
 	enum pyramid_axis axis;
 	void (*take_bucket)(void *context, uint32_t attempt, const struct pyramid_bucket *bucket);
 	void (*take_point)(void *context, const struct point *point);
@@ -366,8 +369,8 @@ static bool wants_attempt(void *context, uint32_t attempt, int64_t *last_step)
 	*last_step = INT64_MAX;
 	if (asked != ATTEMPTS_LIVE)
 		return asked == ATTEMPTS_ALL || attempt == (uint32_t)asked;
-	for (size_t i = attempt; i < folding->stream->attempt_start_count; i++) {
-		int64_t start = folding->stream->attempt_starts[i];
+	for (size_t i = attempt; i < folding->starts.count; i++) {
+		int64_t start = folding->starts.steps[i];
 		if (start == INT64_MIN)
 			return false;
 		*last_step = start - 1 < *last_step ? start - 1 : *last_step;
@@ -392,6 +395,7 @@ static enum status fold_series(struct folding *folding, struct points_walk *walk
 		.context = folding};
 	uint64_t covered = 0;
 
+	folding->starts = stream_view_starts(folding->stream, series);
 	if (series->sealed_points >= PYRAMID_LAG_POINTS)
 		TRY(pyramid_read(&reading, &covered, err));
 	return points_walk_series(walk, folding->stream, series, covered, points, err);
@@ -574,6 +578,20 @@ enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, s
 	TRY(main_series_resolve(reader, arena, &out->view, asked, &resolved.metric, err));
 	out->metric = resolved.metric;
 	return draw(reader, arena, &resolved, out, err);
+}
+
+struct attempt_starts chart_starts(const struct job_view *view, struct span metric)
+{
+	const struct stream_view *most = NULL;
+
+	for (size_t i = 0; i < view->stream_count; i++)
+		if (!most || view->streams[i].attempt_start_count > most->attempt_start_count)
+			most = &view->streams[i];
+	const struct series_view *series = most ? stream_view_find(most, metric) : NULL;
+	if (series)
+		return stream_view_starts(most, series);
+	return most ? (struct attempt_starts){most->attempt_starts, most->attempt_start_count}
+		    : (struct attempt_starts){0};
 }
 
 /* ---- streams beside each other ---- */

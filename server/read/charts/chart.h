@@ -58,6 +58,9 @@ struct chart {
 enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena, struct span job,
 	const struct chart_query *query, struct chart *out, struct error *err) MUST_CHECK;
 
+/* Where attempts began for a metric, of the stream that has most of them. */
+struct attempt_starts chart_starts(const struct job_view *view, struct span metric);
+
 /* The streams of a job beside each other: means by stream and bucket. AXIS_STEP or AXIS_TIME; the query's stream is not looked at. */
 struct heat {
 	struct span metric; /* the one that was found */

@@ -10,14 +10,14 @@
 
 enum { BATCH_CHUNKS = 16 };
 
-static bool is_wanted(const struct chart_query *query, const struct stream_view *stream, const struct point *point)
+static bool is_wanted(const struct chart_query *query, struct attempt_starts starts, const struct point *point)
 {
 	int64_t x = query->axis == AXIS_STEP ? point->step : point->ts_ms;
 
 	if (x < query->from || x > query->to)
 		return false;
 	if (query->attempts == ATTEMPTS_LIVE)
-		return !point_is_superseded(point, stream->attempt_starts, stream->attempt_start_count);
+		return !point_is_superseded(point, starts);
 	return query->attempts == ATTEMPTS_ALL || point->attempt == (uint32_t)query->attempts;
 }
 
@@ -107,9 +107,10 @@ enum status points_read(struct pipeline *pipeline, struct store_reader *reader, 
 	else
 		read_tail(series, ordinal, out);
 	out->is_end = out->next_ordinal >= series->sealed_points + series->tail_count;
+	struct attempt_starts starts = stream_view_starts(&view.streams[0], series);
 	size_t kept = 0;
 	for (size_t i = 0; i < out->count; i++)
-		if (is_wanted(query, &view.streams[0], &out->points[i]))
+		if (is_wanted(query, starts, &out->points[i]))
 			out->points[kept++] = out->points[i];
 	out->count = kept;
 	return OK;

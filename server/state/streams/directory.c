@@ -46,11 +46,20 @@ void series_state_free(struct series_state *series)
 	mem_free(series->metric);
 	mem_free(series->unit);
 	mem_free(series->tail);
+	own_axis_done(&series->axis);
 	mem_free(series->paces);
 	mem_free(series->held.values);
 	detector_set_free(series->detectors);
 	watchers_free(series->watchers, series->watcher_count);
 	mem_free(series);
+}
+
+struct attempt_starts series_starts(const struct stream_state *stream, const struct series_state *series)
+{
+	struct attempt_starts starts;
+
+	starts.count = extractor_attempt_starts(stream->extractor, &starts.steps);
+	return own_axis_or(&series->axis, starts);
 }
 
 void stream_state_free(struct stream_state *stream)

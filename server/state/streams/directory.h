@@ -19,6 +19,7 @@
 #include "extract/settings/settings.h"
 #include "fleet/lr_watch.h"
 #include "model/metrics/metric.h"
+#include "model/metrics/own_axis.h"
 #include "model/metrics/point.h"
 #include "model/jobs/stretches.h"
 #include "model/jobs/totals.h"
@@ -87,6 +88,7 @@ struct series_state { /* lock */
 	double factor; /* to its base unit */
 	struct summary summary;
 	int64_t min_step, max_step, min_ms, max_ms;
+	struct own_axis axis;
 	uint64_t sealed_points; /* ordinal of tail[0] */
 	struct series_best best;
 	struct point *tail;
@@ -225,6 +227,7 @@ struct stream_state {
 	bool has_paces; /* a series noted some that stragglers.c has not fetched */
 	bool has_unsummed; /* a series may need its summary */
 	bool is_resummed; /* one was made anew since the stream was sealed: the stored state lacks it */
+	bool are_axes_due; /* an attempt has opened, was taken back, or some points are of another one by now */
 	uint64_t undue_lines, undue_points; /* no tail was long (seal.c) when so much was extracted */
 	unsigned pending_incidents; /* handed to the writer, not durable yet: do not seal past them; also of statuses */
 	struct clock_skew skew;
@@ -348,6 +351,8 @@ struct stream_state *job_stream_at(struct job_state *job, size_t index); /* NULL
 struct stream_state *job_find_stream_id(struct job_state *job, uint32_t stream_id);
 
 void series_state_free(struct series_state *series);
+/* Where attempts began for its points; of the stream's own until the next change of either. */
+struct attempt_starts series_starts(const struct stream_state *stream, const struct series_state *series);
 /* One without any was told by a tracker before its lines were, or may be yet: it is not shown. */
 bool series_has_points(const struct series_state *series);
 /* By its number, so that the series of the log have the same ones however much could be derived. */

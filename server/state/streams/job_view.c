@@ -18,6 +18,11 @@ bool stream_view_means(const struct stream_view *stream, const struct series_vie
 	return true;
 }
 
+struct attempt_starts stream_view_starts(const struct stream_view *stream, const struct series_view *series)
+{
+	return own_axis_or(&series->axis, (struct attempt_starts){stream->attempt_starts, stream->attempt_start_count});
+}
+
 const struct series_view *stream_view_find(const struct stream_view *stream, struct span asked)
 {
 	for (size_t i = 0; asked.len && i < stream->series_count; i++)

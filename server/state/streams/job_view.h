@@ -5,6 +5,7 @@
 #pragma once
 
 #include "model/metrics/metric.h"
+#include "model/metrics/own_axis.h"
 #include "model/metrics/point.h"
 #include "model/jobs/stretches.h"
 #include "model/jobs/totals.h"
@@ -19,6 +20,7 @@ struct series_view {
 	int higher;
 	struct summary summary; /* of the points that are not superseded */
 	int64_t min_step, max_step, min_ms, max_ms; /* over all points */
+	struct own_axis axis;
 	uint64_t sealed_points;
 	struct totals totals; /* of a distribution's counts */
 	bool is_told, has_given_way, says_steps;
@@ -76,6 +78,8 @@ struct stream_view {
  * that is another trainer's, and meant by its own name alone.
  */
 bool stream_view_means(const struct stream_view *stream, const struct series_view *series, struct span asked);
+/* Where attempts began for its points. */
+struct attempt_starts stream_view_starts(const struct stream_view *stream, const struct series_view *series);
 /* The first that means it; NULL: none, or nothing is asked for. */
 const struct series_view *stream_view_find(const struct stream_view *stream, struct span asked);
 

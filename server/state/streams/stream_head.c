@@ -43,7 +43,8 @@ static struct totals unpack_totals(struct unpacker *in, uint64_t format)
 	return totals;
 }
 
-struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t format, bool *needs_summary)
+struct series_view stream_head_unpack_series(
+	struct unpacker *in, struct arena *arena, uint64_t format, bool *needs_summary)
 {
 	struct series_view view = {0};
 
@@ -64,6 +65,8 @@ struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t forma
 	view.is_told = flags & SERIES_IS_TOLD;
 	view.has_given_way = flags & SERIES_HAS_GIVEN_WAY;
 	view.says_steps = flags & SERIES_SAYS_STEPS;
+	if (flags & SERIES_HAS_AXIS)
+		view.axis = own_axis_unpack(in, arena);
 	return view;
 }
 
@@ -149,7 +152,7 @@ enum status stream_unpack_view(struct span state, struct arena *arena, struct st
 	out->series_count = unpack_count(&in, STREAM_SERIES_MIN_BYTES);
 	out->series = take_array(&in, arena, out->series_count, sizeof *out->series);
 	for (size_t i = 0; i < out->series_count && out->series; i++)
-		out->series[i] = stream_head_unpack_series(&in, format, &needs_summary);
+		out->series[i] = stream_head_unpack_series(&in, arena, format, &needs_summary);
 	if (in.is_out_of_memory)
 		return error_no_memory(err);
 	if (in.has_failed)

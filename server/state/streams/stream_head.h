@@ -31,12 +31,14 @@ enum {
 	SERIES_NEEDS_SUMMARY = 1,
 	SERIES_IS_TOLD = 2,
 	SERIES_HAS_GIVEN_WAY = 4,
-	SERIES_SAYS_STEPS = 8
+	SERIES_SAYS_STEPS = 8,
+	SERIES_HAS_AXIS = 16 /* it follows */
 }; /* what a series says at its end; older programs wrote the first alone */
 
 /* Everything before the series; gives the format. out: first_ms and last_ms are those of the row. */
 uint64_t stream_head_unpack(struct unpacker *in, struct arena *arena, struct stream_view *out);
-struct series_view stream_head_unpack_series(struct unpacker *in, uint64_t format, bool *needs_summary);
+struct series_view stream_head_unpack_series(
+	struct unpacker *in, struct arena *arena, uint64_t format, bool *needs_summary);
 
 /* Both, for streams that are not in RAM. state "": *out stays as it is. */
 enum status stream_unpack_view(

@@ -46,9 +46,12 @@ static void pack_series(struct buf *out, const struct series_state *series)
 	pack_i64(out, series->min_ms);
 	pack_i64(out, series->max_ms);
 	pack_u64(out, series->sealed_points + series->tail_count);
+	bool has_axis = series->axis.count || series->axis.awaited;
 	pack_u64(out, (series->needs_summary ? SERIES_NEEDS_SUMMARY : 0) | (series->is_told ? SERIES_IS_TOLD : 0) |
 			      (series->has_given_way ? SERIES_HAS_GIVEN_WAY : 0) |
-			      (series->says_steps ? SERIES_SAYS_STEPS : 0));
+			      (series->says_steps ? SERIES_SAYS_STEPS : 0) | (has_axis ? SERIES_HAS_AXIS : 0));
+	if (has_axis)
+		own_axis_pack(&series->axis, out);
 }
 
 static void pack_formats(const struct stream_state *stream, const struct definitions *definitions, struct buf *out)
@@ -177,13 +180,15 @@ static enum status add_series(
 	series->says_steps = view->says_steps;
 	series->measure = measure_of(view->metric, view->role, view->unit, &series->factor);
 	stream->derived_count += series_is_derived(view->series_id);
-	return series->metric && series->unit ? OK : error_no_memory(err);
+	bool has_axis = own_axis_copy(&series->axis, &view->axis);
+	return series->metric && series->unit && has_axis ? OK : error_no_memory(err);
 }
 
-static enum status restore_series(struct stream_state *stream, struct unpacker *in, uint64_t format, struct error *err)
+static enum status restore_series(
+	struct stream_state *stream, struct unpacker *in, struct arena *arena, uint64_t format, struct error *err)
 {
 	bool needs_summary;
-	struct series_view view = stream_head_unpack_series(in, format, &needs_summary);
+	struct series_view view = stream_head_unpack_series(in, arena, format, &needs_summary);
 
 	return add_series(stream, &view, needs_summary, err);
 }
@@ -258,7 +263,7 @@ enum status stream_unpack(struct stream_state *stream, struct span state, struct
 	stream->series_base = head.series_base;
 	size_t count = unpack_count(&in, STREAM_SERIES_MIN_BYTES);
 	for (size_t i = 0; i < count; i++)
-		TRY(restore_series(stream, &in, format, err));
+		TRY(restore_series(stream, &in, arena, format, err));
 	stream->generation = (uint32_t)unpack_u64(&in);
 	if (in.is_out_of_memory)
 		return error_no_memory(err);
