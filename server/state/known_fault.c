@@ -165,7 +165,7 @@ static void put_hit(const struct said_hit *hit, struct span host, struct json_wr
 	} else if (hit->told_by.len) {
 		json_put_span(w, "told_by", hit->told_by);
 	}
-	json_put_i64(w, "ts_ms", hit->row.last_ms);
+	json_put_i64(w, "ts_ms", hit->stream.len ? hit->row.last_ms : hit->row.first_ms); /* of its text */
 	if (hit->row.text.len)
 		json_put_span(w, "text", hit->row.text);
 }

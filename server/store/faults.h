@@ -8,6 +8,7 @@
 #include "store/store.h"
 
 /* ---- faults of machines: the one place that the ledger of nodes reads ---- */
+/* Of a stretch that goes on for long a row is kept for each part of it, as another job may have the machine by then. Those have its line. */
 struct node_fault_row {
 	struct span host;
 	int64_t ts_ms; /* log time of the first line */
@@ -24,7 +25,14 @@ struct node_fault_row {
 };
 /* By (host, ts_ms, job, stream, line); said again with more lines: count and last_ms grow. */
 enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_row *row, struct error *err) MUST_CHECK;
-/* That count: not those that somebody cleared. host "": of all; from_ms inclusive. Newest first. */
+/* What there is of the row's stretch already. */
+struct fault_parts {
+	int64_t ts_ms, last_ms; /* of the last part */
+	uint64_t count, last_count; /* lines of all, and of that; 0: there is none */
+};
+enum status store_read_fault_parts(struct store_reader *reader, const struct node_fault_row *row,
+	struct fault_parts *out, struct error *err) MUST_CHECK;
+/* That count: not those that somebody cleared; a stretch is one row. host "": of all; from_ms inclusive. Newest first. */
 enum status store_read_node_faults(struct store_reader *reader, struct arena *arena, struct span host, int64_t from_ms,
 	size_t limit, struct node_fault_row **out, size_t *count, struct error *err) MUST_CHECK;
 /* Those of the host that do not count, as above. */
@@ -84,7 +92,8 @@ struct stream_ends {
  * Faults that logs of other jobs told of, of machines of this one while they sent its streams (from the first line, until another machine
  * sends the stream, or it began to send to another job behind its last line here), with lines within the two times; not those
  * that somebody cleared. Only of jobs of the same team, and of no team (the fleet's own): nothing that another team's log says, or a deleted
- * job's, counts. By time; of each the first line, as row.first_line of a stream of that job.
+ * job's, counts. By time; of each part the first line's text (store_put_node_fault), with times while the machine was there: "" if it was not yet
+ * when that was said. row.first_line is that of the stretch, of a stream of that job.
  */
 enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
 	int64_t job_id, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out, size_t *count,

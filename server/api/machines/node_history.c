@@ -67,7 +67,7 @@ static int64_t job_of(const struct node_past *past, const struct break_fault *to
 		else
 			high = middle;
 	}
-	for (; low < past->told_count && told[low].ts_ms == fault->ts_ms; low++)
+	for (; low < past->told_count && told[low].ts_ms <= fault->last_ms; low++)
 		if (span_equal(told[low].signature, fault->signature))
 			return told[low].job_id;
 	return fault->job_id;

@@ -64,11 +64,28 @@ bool kernel_event_has_same_words(struct span a, struct span b)
 	return span_equal(words_of(a), words_of(b));
 }
 
+/* "5555.123456" of the last uptime in front of the words, whatever header is in front of that; "": there is none. */
+static struct span uptime_before(struct span text, struct span words)
+{
+	struct span head = span_cut(text, words.ptr ? (size_t)(words.ptr - text.ptr) : 0);
+
+	for (size_t at = head.len; at-- > 0;) {
+		struct span part = span_skip(head, at);
+		if (!begins_with_uptime(part))
+			continue;
+		part = span_skip(part, 1);
+		part = span_skip(part, count_char(part, ' '));
+		size_t whole = count_digits(part) + 1;
+		return span_cut(part, whole + count_digits(span_skip(part, whole)));
+	}
+	return SPAN("");
+}
+
 bool kernel_event_is_same(struct span a, struct span b)
 {
-	struct span uptime = kernel_event_uptime(a);
+	struct span words = words_of(a), uptime = uptime_before(a, words), again = words_of(b);
 
-	return uptime.len && span_equal(uptime, kernel_event_uptime(b)) && kernel_event_has_same_words(a, b);
+	return uptime.len && span_equal(words, again) && span_equal(uptime, uptime_before(b, again));
 }
 
 /* It goes on with what is said from then on. */

@@ -10,7 +10,8 @@
 bool kernel_event_time(struct span text, int64_t arrival_ms, int64_t *ts_ms);
 /* "[ 5555.123456]" of dmesg, where nothing else says when: it is the machine's time since it started; "": it has none. */
 struct span kernel_event_uptime(struct span text);
-/* Two lines of one machine, not at all at the same time, tell of one event: the same words at the same uptime. */
+/* Two lines of one machine, not at all at the same time, tell of one event: the same words at the same uptime, whoever hands them
+ * on. */
 bool kernel_event_is_same(struct span a, struct span b);
 /* The same words, whoever hands them on. */
 bool kernel_event_has_same_words(struct span a, struct span b);

@@ -1,4 +1,5 @@
 /* What a stretch of a signature is part of, decided once in the transaction that first knows it. */
+#include "base/clock.h"
 #include "base/text/host_list.h"
 #include "extract/line/kernel_event.h"
 #include "extract/line/local_tag.h"
@@ -8,6 +9,7 @@
 #include "extract/line/signature.h"
 #include "model/jobs/by_hand.h"
 #include "model/incident.h"
+#include "model/known.h"
 #include "pipeline/alert/incident_effects.h"
 #include "pipeline/alert/incidents.h"
 #include "pipeline/consume/fault_names.h"
@@ -90,7 +92,7 @@ static enum status write_facts(
 		json_put_span(&json, "stream", w->stretch->stream);
 	else if (may_quote(w, job))
 		json_put_span(&json, "told_by", w->job->name);
-	if (may_quote(w, job))
+	if (may_quote(w, job) && w->stretch->hit.text.len)
 		json_put_span(&json, "text", w->stretch->hit.text);
 	json_put_span(&json, "cause", signature->cause);
 	json_put_span(&json, "action", signature->action);
@@ -111,7 +113,7 @@ static enum status write_detail(const struct writing *w, const struct job_row *j
 	signature_append_summary(&text, w->stretch->signature, w->stretch->host, w->stretch->stream);
 	if (!w->stretch->host.len)
 		buf_append_text(&text, " (several machines send it)");
-	if (may_quote(w, job))
+	if (may_quote(w, job) && w->stretch->hit.text.len)
 		buf_printf(&text, ": %.*s", SPAN_ARGS(w->stretch->hit.text));
 	TRY(buf_status(&text, err));
 	*out = arena_copy(w->arena, buf_span(&text));
@@ -358,18 +360,19 @@ static enum status is_told_before(const struct writing *w, bool *out, struct err
 	return OK;
 }
 
+/* What this job knows another one need not know: the machine may work for that since. */
 static enum status choose_of_node(const struct writing *w, uint32_t *id, struct error *err)
 {
 	bool is_known;
 
 	TRY(find_near(w, w->job->job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT, id, err));
-	if (*id)
-		return OK;
 	TRY(is_told_before(w, &is_known, err));
 	if (is_known)
 		return OK;
-	TRY(open_incident(w, w->job, true, id, err));
-	TRY(fold_symptoms(w, w->job, *id, err));
+	if (!*id) {
+		TRY(open_incident(w, w->job, true, id, err));
+		TRY(fold_symptoms(w, w->job, *id, err));
+	}
 	return tell_others(w, err);
 }
 
@@ -388,24 +391,53 @@ static enum status choose(const struct writing *w, uint32_t *id, struct error *e
 	return *id ? raise_to(w, w->job, *id, severity_of(w, w->job), err) : open_incident(w, w->job, false, id, err);
 }
 
-static enum status put_node_fault(const struct writing *w, struct error *err)
+/* Lines less than a minute apart are one part of a stretch. Of what a machine survives nothing breaks: there one row is enough. */
+static void choose_part(
+	const struct writing *w, const struct fault_parts *parts, struct node_fault_row *row, bool *is_new_part)
 {
 	const struct signature_hit_row *hit = &w->stretch->hit;
+	uint64_t more = hit->count > parts->count ? hit->count - parts->count : 0; /* a replay may tell of fewer */
+
+	*is_new_part = parts->count && more && hit->last_ms > parts->last_ms + FAULT_CHANNEL_MS;
+	bool is_new_row = *is_new_part && !w->stretch->signature->is_nonfatal;
+	row->ts_ms = is_new_row ? hit->last_ms : parts->count ? parts->ts_ms : hit->first_ms;
+	row->count = is_new_row ? more : parts->last_count + more;
+}
+
+static enum status put_node_fault(const struct writing *w, bool *is_new_part, struct error *err)
+{
+	struct fault_parts parts;
+	const struct signature_hit_row *hit = &w->stretch->hit;
 	struct node_fault_row row = {.host = w->stretch->host,
-		.ts_ms = hit->first_ms,
 		.job_id = hit->job_id,
 		.stream_id = hit->stream_id,
 		.line = hit->first_line,
 		.signature = hit->signature,
 		.is_drain = w->stretch->signature->is_drain,
-		.count = hit->count,
 		.last_ms = hit->last_ms,
 		.text = hit->text,
 		.cleared = by_hand_find_fault(w->arena, w->job->document, w->stretch->stream, hit->first_line)};
 
 	if (!row.cleared.ptr)
 		return error_no_memory(err);
+	TRY(store_read_fault_parts(store_tx_reader(w->tx), &row, &parts, err));
+	choose_part(w, &parts, &row, is_new_part);
 	return store_put_node_fault(w->tx, &row, err);
+}
+
+/* Of a stretch that is known the jobs that the machine works for by now. */
+static enum status tell_of_part(struct writing *w, struct stretch *own, struct error *err)
+{
+	struct stretch whole = *own;
+	bool is_known;
+
+	own->hit.first_ms = own->hit.last_ms;
+	own->is_historic = own->is_historic && own->hit.last_ms < clock_wall_ms() - HISTORIC_MS;
+	TRY(is_told_before(w, &is_known, err));
+	if (!is_known)
+		TRY(tell_others(w, err));
+	*own = whole;
+	return OK;
 }
 
 /* ---- whose it is ---- */
@@ -525,7 +557,7 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 static enum status charge(struct writing *w, struct stretch *own, const struct span *hosts, size_t count,
 	struct signature_hit_row *hit, struct error *err)
 {
-	bool is_known = hit->incident_id;
+	bool is_known = hit->incident_id, is_new_part = false;
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id = hit->incident_id;
@@ -534,9 +566,11 @@ static enum status charge(struct writing *w, struct stretch *own, const struct s
 			TRY(choose(w, &id, err));
 		hit->incident_id = i ? hit->incident_id : id;
 		if (is_of_machine(w))
-			TRY(put_node_fault(w, err));
+			TRY(put_node_fault(w, &is_new_part, err));
+		if (is_known && is_new_part)
+			TRY(tell_of_part(w, own, err));
 	}
-	w->out->is_new_of_machine = !is_known && is_of_machine(w);
+	w->out->is_new_of_machine = (!is_known || is_new_part) && is_of_machine(w);
 	return OK;
 }
 

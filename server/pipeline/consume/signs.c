@@ -15,6 +15,7 @@
 #include "pipeline/jobs/named_elsewhere.h"
 #include "pipeline/life/life.h"
 #include "state/control.h"
+#include "state/known_fault.h"
 #include "state/streams/directory.h"
 #include "state/streams/host_lines.h"
 #include "state/pipeline_state.h"
@@ -245,6 +246,13 @@ static enum status find_sign(struct pipeline *pipeline, struct stream_state *str
 	return OK;
 }
 
+/* Parts of a stretch may be of different jobs of the machine: the writer hears of each. */
+static bool ends_part(const struct sign *sign, const struct signature_found *found, int64_t ts_ms)
+{
+	return found->signature->about == SIGNATURE_NODE &&
+	       (sign->count == 1 || ts_ms > sign->last_ms + FAULT_CHANNEL_MS);
+}
+
 static enum status note_hit(struct pipeline *pipeline, struct stream_state *stream, struct signature_found *found,
 	enum naming naming, const struct extract_line *line, int64_t ts_ms, int64_t arrival_ms, struct error *err)
 {
@@ -256,8 +264,9 @@ static enum status note_hit(struct pipeline *pipeline, struct stream_state *stre
 	bool is_own = is_of_its_own(sign, found, line->text);
 	bool is_new = is_again || is_own || host_lines_change_within(stream, sign->last_line, line->number) ||
 		      sign_cuts_are_before(&stream->signs->cuts, sign, line->number);
-	if (is_new && sign->is_dirty)
-		TRY(tell(pipeline, stream, sign, err)); /* the last of the stretch before */
+	/* the last of the stretch before, or of a part; what is told of a part first is its first line */
+	if (sign->is_dirty && (is_new || ends_part(sign, found, ts_ms)))
+		TRY(tell(pipeline, stream, sign, err));
 	if (is_new) {
 		sign->count = 0;
 		sign->first_line = line->number;

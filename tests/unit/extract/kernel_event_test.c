@@ -50,6 +50,24 @@ TEST(one_event_is_the_same_words)
 	CHECK(!kernel_event_is_same(SPAN("kernel: " XID), SPAN("kernel: " XID)));
 }
 
+TEST(an_uptime_is_that_of_the_event_whatever_stands_in_front_of_it)
+{
+	static const struct span forms[] = {SPAN("[ 5555.123456] " XID),
+		SPAN("2026-11-30T01:10:00Z [5555.123456] " XID),
+		SPAN("Nov 30 01:10:00 gpu07 kernel: [ 5555.123456] " XID), SPAN("gpu07 kernel: [5555.123456] " XID),
+		SPAN("2026-11-30T01:10:00Z kernel: [ 5555.123456] " XID), SPAN("gpu07: [ 5555.123456] " XID),
+		SPAN("<4>[ 5555.123456] " XID), SPAN("[ 5555.123456] [ T4711] " XID),
+		SPAN("[ 5555.123456 <    0.543210>] " XID)};
+
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		CHECK(kernel_event_is_same(forms[0], forms[i]));
+		CHECK(kernel_event_is_same(forms[i], forms[0]));
+		CHECK(!kernel_event_is_same(forms[i], SPAN("Nov 30 01:10:00 gpu07 kernel: [ 5555.123457] " XID)));
+		CHECK(!kernel_event_is_same(forms[i], SPAN("Nov 30 01:10:00 gpu07 kernel: " XID)));
+	}
+	CHECK(!kernel_event_is_same(SPAN("[1796000000.123456] " XID), SPAN("[1796000000.123456] " XID)));
+}
+
 TEST(a_shell_says_that_it_prints_a_kernels_log)
 {
 	CHECK(kernel_event_is_dump_begun(SPAN("+ dmesg | grep -i xid")));

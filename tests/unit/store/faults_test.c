@@ -58,6 +58,48 @@ TEST(faults_of_a_machine_grow_and_outlive_their_job)
 	harness_done(&h);
 }
 
+TEST(a_stretch_of_several_parts_is_one_row)
+{
+	struct harness h = harness_new();
+	struct fault_parts parts;
+	size_t count;
+	bool was_there;
+
+	harness_begin(&h);
+	int64_t job = harness_job(&h, "a");
+	struct node_fault_row fault = {.host = SPAN("gpu001"),
+		.job_id = job,
+		.stream_id = 3,
+		.line = 7,
+		.signature = SPAN("xid_79"),
+		.text = SPAN("")};
+	CHECK_OK(store_read_fault_parts(h.reader, &fault, &parts, &err));
+	CHECK(!parts.count && !parts.last_count);
+	for (int i = 1; i <= 3; i++) {
+		fault.ts_ms = i * 100000, fault.last_ms = fault.ts_ms + 5, fault.count = (uint64_t)i;
+		CHECK_OK(store_put_node_fault(h.tx, &fault, &err));
+	}
+	struct node_fault_row other = fault;
+	other.host = SPAN("gpu002"), other.ts_ms = 250000;
+	CHECK_OK(store_put_node_fault(h.tx, &other, &err));
+	CHECK_OK(store_read_fault_parts(store_tx_reader(h.tx), &fault, &parts, &err));
+	CHECK(parts.ts_ms == 300000 && parts.last_ms == 300005 && parts.count == 6 && parts.last_count == 3);
+	harness_commit(&h);
+	struct node_fault_row *rows = faults_of(&h, "", 0, 9, &count);
+	CHECK_INT(count, 2);
+	CHECK_SPAN(rows[0].host, SPAN("gpu002"));
+	CHECK(rows[1].ts_ms == 100000 && rows[1].last_ms == 300005 && rows[1].count == 6 && rows[1].line == 7);
+	harness_begin(&h);
+	CHECK_OK(store_clear_node_fault(h.tx, job, 3, 7, SPAN("a drill"), &was_there, &err));
+	harness_commit(&h);
+	CHECK(was_there);
+	faults_of(&h, "", 0, 9, &count);
+	CHECK_INT(count, 0);
+	CHECK_OK(store_read_cleared_faults(h.reader, h.arena, SPAN("gpu001"), 0, 9, &rows, &count, &err));
+	CHECK(count == 1 && rows[0].count == 6);
+	harness_done(&h);
+}
+
 static void put_stream(struct harness *h, int64_t job, const char *name)
 {
 	struct stream_row row = {.job_id = job, .name = span_from(name), .host = span_from(name), .state = SPAN("")};

@@ -197,6 +197,17 @@ static bool was_any_there(const struct fleet *f, int n, const struct node_fault_
 	return was_any;
 }
 
+/* These are times of the fault, and behind the latter the machine was not there any more. */
+static bool is_while_there(
+	const struct fleet *f, int n, const struct node_fault_row *fault, int64_t first_ms, int64_t last_ms)
+{
+	struct node_fault_row rest = *fault;
+
+	rest.ts_ms = last_ms + 1;
+	return first_ms >= fault->ts_ms && first_ms <= last_ms && last_ms <= fault->last_ms &&
+	       (last_ms == fault->last_ms || !was_any_there(f, n, &rest));
+}
+
 static bool is_expected(const struct fleet *f, const struct node_fault_row *fault, int64_t from_ms, int64_t to_ms)
 {
 	return was_any_there(f, 0, fault) && fault->job_id == f->teller && fault->ts_ms <= to_ms &&
@@ -215,8 +226,9 @@ static void check_told(struct fleet *f, int64_t from_ms, int64_t to_ms, size_t l
 	for (size_t i = 0; i < count; i++) {
 		const struct node_fault_row *fault = &f->faults[hits[i].row.first_line];
 		CHECK(is_expected(f, fault, from_ms, to_ms));
-		CHECK(!i || hits[i - 1].row.first_ms <= fault->ts_ms);
-		CHECK(hits[i].row.first_ms == fault->ts_ms && hits[i].row.last_ms == fault->last_ms);
+		CHECK(!i || hits[i - 1].row.first_ms <= hits[i].row.first_ms);
+		CHECK(is_while_there(f, 0, fault, hits[i].row.first_ms, hits[i].row.last_ms));
+		CHECK_INT(hits[i].row.text.len > 0, hits[i].row.first_ms == fault->ts_ms);
 		CHECK(span_equal(hits[i].row.host, fault->host) && span_equal(hits[i].told_by, SPAN("kern")));
 	}
 	for (size_t i = 0; i < FAULTS; i++)
@@ -287,20 +299,22 @@ static bool is_break_fault(
 	       is_near(f, n, fault) && (!wish->host.len || span_equal(wish->host, fault->host));
 }
 
-static bool is_of(const struct break_fault *found, const struct node_fault_row *fault, int64_t job_id)
+static bool is_of(const struct fleet *f, int n, const struct break_fault *found, const struct node_fault_row *fault)
 {
-	return found->job_id == job_id && found->ts_ms == fault->ts_ms && found->last_ms == fault->last_ms &&
-	       span_equal(found->host, fault->host);
+	int64_t job_id = f->jobs[n];
+
+	return found->job_id == job_id && found->ts_ms == fault->ts_ms && span_equal(found->host, fault->host) &&
+	       is_while_there(f, n, fault, found->ts_ms, found->last_ms);
 }
 
 /* Of faults that are alike in all that is said of them there may be several. */
 static size_t count_found(
-	const struct break_fault *found, size_t count, const struct node_fault_row *fault, int64_t job_id)
+	const struct fleet *f, int n, const struct break_fault *found, size_t count, const struct node_fault_row *fault)
 {
 	size_t times = 0;
 
 	for (size_t i = 0; i < count; i++)
-		times += is_of(&found[i], fault, job_id);
+		times += is_of(f, n, &found[i], fault);
 	return times;
 }
 
@@ -318,7 +332,7 @@ static void check_breaks(struct fleet *f, struct span host, int64_t from_ms, siz
 	for (size_t i = 0; i < FAULTS; i++)
 		for (int n = 0; n < 2; n++) {
 			bool is_one = is_break_fault(f, n, &f->faults[i], &wish);
-			size_t times = count_found(found, count, &f->faults[i], f->jobs[n]);
+			size_t times = count_found(f, n, found, count, &f->faults[i]);
 			expected += is_one;
 			CHECK(is_one ? times || f->faults[i].ts_ms <= oldest_ms : !times);
 		}

@@ -131,7 +131,8 @@ static void keep_newest(struct looking *l)
 		l->wish.from_ms = l->found[l->wish.limit - 1].ts_ms;
 }
 
-static enum status add_found(struct looking *l, const struct fault *fault, int64_t job_id, struct error *err)
+static enum status add_found(
+	struct looking *l, const struct fault *fault, int64_t job_id, int64_t last_ms, struct error *err)
 {
 	l->found = rows_grow(l->presence.arena, l->found, l->found_count, &l->cap, sizeof *l->found);
 	if (!l->found)
@@ -139,7 +140,7 @@ static enum status add_found(struct looking *l, const struct fault *fault, int64
 	l->found[l->found_count++] = (struct break_fault){.host = fault->host,
 		.job_id = job_id,
 		.ts_ms = fault->ts_ms,
-		.last_ms = fault->last_ms,
+		.last_ms = last_ms,
 		.signature = fault->signature};
 	if (l->found_count == 2 * l->wish.limit)
 		keep_newest(l);
@@ -175,11 +176,12 @@ static enum status add_near(struct looking *l, const struct broken *broken, cons
 			break;
 		bool counts =
 			fault->job_id != broken->job_id && (!fault->team.len || span_equal(fault->team, broken->team));
-		if (!counts || fault->taken_by == broken->job_id || fault->last_ms < from_ms ||
-			!stays_were_there(stays, stay_count, fault->ts_ms, fault->last_ms))
+		int64_t ts_ms = fault->ts_ms, last_ms = fault->last_ms;
+		if (!counts || fault->taken_by == broken->job_id || last_ms < from_ms ||
+			!stays_were_there(stays, stay_count, &ts_ms, &last_ms))
 			continue;
 		fault->taken_by = broken->job_id;
-		TRY(add_found(l, fault, broken->job_id, err));
+		TRY(add_found(l, fault, broken->job_id, last_ms, err));
 	}
 	return OK;
 }

@@ -3,6 +3,8 @@
 #include "store/driver/statement.h"
 #include "store/faults.h"
 
+#include <stdlib.h>
+
 /* ---- faults of machines ---- */
 
 static const struct row_field fault_fields[] = {FIELD(struct node_fault_row, host), FIELD(struct node_fault_row, ts_ms),
@@ -23,6 +25,81 @@ enum status store_put_node_fault(struct store_tx *tx, const struct node_fault_ro
 		ROWS(fault_fields, struct node_fault_row), row, err);
 }
 
+enum status store_read_fault_parts(
+	struct store_reader *reader, const struct node_fault_row *row, struct fault_parts *out, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool has_row;
+
+	*out = (struct fault_parts){0};
+	TRY(statement_open(&s, reader,
+		"SELECT ts_ms, last_ms, count FROM node_faults WHERE job_id = ?1 AND stream_id = ?2 AND line = ?3 AND host = ?4"
+		" ORDER BY ts_ms",
+		err));
+	bind_numbers(&s, row->job_id, row->stream_id, row->line);
+	bind_text(&s, row->host);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row) {
+		out->ts_ms = column_i64(&s);
+		out->last_ms = column_i64(&s);
+		out->last_count = column_u64(&s);
+		out->count += out->last_count;
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return statement_check(&s, err);
+}
+
+/* ---- a stretch of several parts ---- */
+
+static int by_stretch(const void *a, const void *b)
+{
+	const struct node_fault_row *x = *(const struct node_fault_row *const *)a,
+				    *y = *(const struct node_fault_row *const *)b;
+
+	if (x->job_id != y->job_id)
+		return x->job_id < y->job_id ? -1 : 1;
+	if (x->stream_id != y->stream_id)
+		return x->stream_id < y->stream_id ? -1 : 1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	int order = span_compare(x->host, y->host);
+	return order ? order : (x->ts_ms > y->ts_ms) - (x->ts_ms < y->ts_ms);
+}
+
+static bool is_one_stretch(const struct node_fault_row *a, const struct node_fault_row *b)
+{
+	return a->job_id == b->job_id && a->stream_id == b->stream_id && a->line == b->line &&
+	       span_equal(a->host, b->host);
+}
+
+/* Its first part stands for all, in its place. */
+static enum status join_parts(struct arena *arena, struct node_fault_row *rows, size_t *count, struct error *err)
+{
+	struct node_fault_row **order = arena_alloc(arena, (*count + 1) * sizeof *order), *first = NULL;
+	size_t kept = 0;
+
+	if (!order)
+		return error_no_memory(err);
+	for (size_t i = 0; i < *count; i++)
+		order[i] = &rows[i];
+	if (*count)
+		qsort(order, *count, sizeof *order, by_stretch);
+	for (size_t i = 0; i < *count; i++) {
+		if (!first || !is_one_stretch(first, order[i])) {
+			first = order[i];
+			continue;
+		}
+		first->count += order[i]->count;
+		first->last_ms = order[i]->last_ms > first->last_ms ? order[i]->last_ms : first->last_ms;
+		order[i]->count = 0;
+	}
+	for (size_t i = 0; i < *count; i++)
+		if (rows[i].count)
+			rows[kept++] = rows[i];
+	*count = kept;
+	return OK;
+}
+
 #define NODE_FAULTS                                                                                                    \
 	"SELECT host, ts_ms, job_id, stream_id, line, signature, is_drain, count, last_ms, text, cleared FROM node_faults"
 
@@ -40,7 +117,8 @@ enum status store_read_node_faults(struct store_reader *reader, struct arena *ar
 	bind_numbers(&s, from_ms, limit);
 	if (host.len)
 		bind_text(&s, host);
-	return rows_read(&s, arena, ROWS(fault_fields, struct node_fault_row), out, count, err);
+	TRY(rows_read(&s, arena, ROWS(fault_fields, struct node_fault_row), out, count, err));
+	return join_parts(arena, *out, count, err);
 }
 
 enum status store_read_cleared_faults(struct store_reader *reader, struct arena *arena, struct span host,
@@ -54,7 +132,8 @@ enum status store_read_cleared_faults(struct store_reader *reader, struct arena 
 		err));
 	bind_numbers(&s, from_ms, limit);
 	bind_text(&s, host);
-	return rows_read(&s, arena, ROWS(fault_fields, struct node_fault_row), out, count, err);
+	TRY(rows_read(&s, arena, ROWS(fault_fields, struct node_fault_row), out, count, err));
+	return join_parts(arena, *out, count, err);
 }
 
 enum status store_clear_node_fault(struct store_tx *tx, int64_t job_id, uint32_t stream_id, uint64_t line,

@@ -227,16 +227,20 @@ enum status stays_end_by_leaving(struct presence *p, struct stay *stays, size_t 
 	return OK;
 }
 
-bool stays_were_there(const struct stay *stays, size_t count, int64_t first_ms, int64_t last_ms)
+bool stays_were_there(const struct stay *stays, size_t count, int64_t *first_ms, int64_t *last_ms)
 {
 	size_t low = 0;
 
 	for (size_t high = count; low < high;) {
 		size_t middle = (low + high) / 2;
-		if (stay_begin_ms(&stays[middle]) <= last_ms)
+		if (stay_begin_ms(&stays[middle]) <= *last_ms)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low && first_ms <= stays[low - 1].reach_ms;
+	if (!low || *first_ms > stays[low - 1].reach_ms)
+		return false;
+	*last_ms = lesser(*last_ms, stays[low - 1].reach_ms);
+	*first_ms = lesser(greater(*first_ms, stay_begin_ms(&stays[0])), *last_ms);
+	return true;
 }

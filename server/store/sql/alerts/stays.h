@@ -67,5 +67,5 @@ enum status stay_is_sent(struct presence *p, struct stay *stay, int64_t first_ms
 void stays_end_by_silence(struct presence *p, struct stay *stays, size_t count);
 /* And by its sending to other jobs, unless is_settled; with reaches: by job, and by their beginning. */
 enum status stays_end_by_leaving(struct presence *p, struct stay *stays, size_t count, struct error *err) MUST_CHECK;
-/* Whether that host sent any of these, of one job, at some time of the two. */
-bool stays_were_there(const struct stay *stays, size_t count, int64_t first_ms, int64_t last_ms);
+/* Whether that host sent any of these, of one job, at some time of the two, which are of that time alone then. */
+bool stays_were_there(const struct stay *stays, size_t count, int64_t *first_ms, int64_t *last_ms);

@@ -79,7 +79,8 @@ static void keep_first(struct telling *t)
 	" WHERE f.host = ?4 AND f.ts_ms <= ?3 AND f.last_ms >= ?2 AND f.job_id <> ?1 AND f.cleared = '' AND j.job_id = ?1" COUNTS \
 	" ORDER BY f.ts_ms, f.job_id, f.stream_id, f.line"
 
-static enum status add_told(struct telling *t, struct statement *s, struct said_hit hit, struct error *err)
+static enum status add_told(
+	struct telling *t, struct statement *s, struct said_hit hit, bool has_text, struct error *err)
 {
 	struct arena *arena = t->presence.arena;
 
@@ -90,6 +91,7 @@ static enum status add_told(struct telling *t, struct statement *s, struct said_
 	hit.is_of_no_team = column_bool(s);
 	hit.row.signature = column_span(s, arena);
 	hit.row.text = column_span(s, arena);
+	hit.row.text = has_text ? hit.row.text : SPAN("");
 	hit.told_by = column_span(s, arena);
 	TRY(statement_check(s, err));
 	t->hits = rows_grow(arena, t->hits, t->count, &t->cap, sizeof *t->hits);
@@ -119,12 +121,13 @@ static enum status add_host(struct telling *t, struct stay *stays, size_t count,
 		}
 		has_ends = true;
 		struct said_hit hit = {.row = {.job_id = t->job_id, .host = stays->host}, .stream = SPAN("")};
-		hit.row.first_ms = column_i64(&s);
+		int64_t said_ms = hit.row.first_ms = column_i64(&s);
 		hit.row.last_ms = column_i64(&s);
-		if (!stays_were_there(stays, count, hit.row.first_ms, hit.row.last_ms))
+		if (!stays_were_there(stays, count, &hit.row.first_ms, &hit.row.last_ms) ||
+			hit.row.first_ms > t->to_ms || hit.row.last_ms < t->from_ms)
 			continue;
 		taken++;
-		TRY(add_told(t, &s, hit, err));
+		TRY(add_told(t, &s, hit, hit.row.first_ms == said_ms, err));
 	}
 	return OK;
 }
