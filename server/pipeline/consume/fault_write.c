@@ -512,7 +512,7 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 	TRY(host_list_expand(w->arena, is_sure ? said : SPAN(""), &names, &count, err));
 	hit->is_of_nobody = !known.len && !count && (is_sure || naming == NAMING_ELSEWHERE);
 	if (!known.len && count == 1) {
-		TRY(fault_names_join(w->tx, w->arena, hit, &names[0], err));
+		TRY(fault_names_join(w->tx, w->arena, hit, w->job->team, &names[0], err));
 		said = names[0];
 	}
 	hit->host = known;
