@@ -308,8 +308,8 @@ static enum status read_hits(
 	size_t own_count, other_count;
 
 	TRY(store_read_hits_between(f->reader, f->arena, f->job_id, from_ms, f->window.to_ms, &own, &own_count, err));
-	TRY(store_read_told_elsewhere(f->reader, f->arena, &ends, f->job_id, from_ms, f->window.to_ms, ELSEWHERE_MAX,
-		&others, &other_count, err));
+	TRY(store_read_told_elsewhere(f->reader, f->arena, &ends, f->job_id, SPAN(""), from_ms, f->window.to_ms,
+		ELSEWHERE_MAX, &others, &other_count, err));
 	if (!(*out = arena_alloc(f->arena, (own_count + other_count + 1) * sizeof **out)))
 		return error_no_memory(err);
 	for (*count = 0; *count < own_count; ++*count)

@@ -91,13 +91,13 @@ struct stream_ends {
 /*
  * Faults that logs of other jobs told of, of machines of this one while they sent its streams (from the first line, until another machine
  * sends the stream, or it began to send to another job behind its last line here), with lines within the two times; not those
- * that somebody cleared. Only of jobs of the same team, and of no team (the fleet's own): nothing that another team's log says, or a deleted
- * job's, counts. By time; of each part the first line's text (store_put_node_fault), with times while the machine was there: "" if it was not yet
- * when that was said. row.first_line is that of the stretch, of a stream of that job.
+ * that somebody cleared. Of that machine alone; host "": of all. Only of jobs of the same team, and of no team (the fleet's own): nothing that
+ * another team's log says, or a deleted job's, counts. By time; of each part the first line's text (store_put_node_fault), with times while the
+ * machine was there: "" if it was not yet when that was said. row.first_line is that of the stretch, of a stream of that job.
  */
 enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
-	int64_t job_id, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out, size_t *count,
-	struct error *err) MUST_CHECK;
+	int64_t job_id, struct span host, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out,
+	size_t *count, struct error *err) MUST_CHECK;
 /*
  * Of other jobs that have failed and were there when this job's log told of the fault of one of their machines, or at most after_ms before that:
  * by the line of the fault. The first ones to end first: those that began before it are among them.
@@ -159,6 +159,15 @@ enum status store_read_near(struct store_reader *reader, struct arena *arena, in
 enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
 	struct span host, struct span team, int64_t at_ms, size_t limit, int64_t **out, size_t *count,
 	struct error *err) MUST_CHECK;
+/* How many jobs that the host sent streams of, but for the one that told of its fault, have an incident of it that opened within the two times;
+ * at most `limit`. */
+struct told_on_host {
+	struct span host;
+	int64_t teller_id;
+	int64_t from_ms, to_ms;
+};
+enum status store_count_told(struct store_reader *reader, struct arena *arena, const struct told_on_host *told,
+	size_t limit, size_t *count, struct error *err) MUST_CHECK;
 
 enum { SAID_STREAMS_MAX = 16, SAID_SIGNATURES_MAX = 16 };
 struct incident_said { /* of all stretches of one incident */

@@ -37,9 +37,9 @@ enum status store_find_spelling(struct store_reader *reader, struct arena *arena
 enum status store_find_machine(struct store_reader *reader, struct arena *arena, struct span name, struct span *out,
 	struct error *err) MUST_CHECK;
 /* The other form, short or full, of that name by which lines alone have charged a machine; *out "": there is none, it sends streams itself, or the
- * short name is of machines of several domains. */
+ * short name is of machines of several domains. Who asks for a team (not "") may have it only if its jobs alone have charged it. */
 enum status store_find_charged_form(struct store_reader *reader, struct arena *arena, struct span name,
-	struct span *out, struct error *err) MUST_CHECK;
+	struct span team, struct span *out, struct error *err) MUST_CHECK;
 /* Faults that the host was charged with for lines of the stream, from that one on, are nobody's. */
 enum status store_drop_node_faults(
 	struct store_tx *tx, const struct stream_host_row *row, struct error *err) MUST_CHECK;

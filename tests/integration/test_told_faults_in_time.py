@@ -3,7 +3,7 @@
 import time
 
 from smserver import wait_until
-from test_faults_told_elsewhere import tell
+from test_faults_told_elsewhere import BARE, tell
 from test_hosts import drained
 from test_known_fault import MINUTE, causes, fail, failed, send
 
@@ -74,6 +74,41 @@ def test_what_was_told_before_the_first_line_came_is_of_the_job_that_ran_then(se
     train(server, "td", "algo-1", "td-1", first, range(1, 31))
     wait_until(lambda: suspects(server, "td") == ["td-1"], what="what was told behind all that")
     assert suspects(server, "tc") == [] and suspects(server, "tb") == ["tb-1"]
+
+
+def test_many_faults_of_one_machine_hide_none_of_another_that_was_told_first(server):
+    now = int(time.time() * 1000)
+    first = now - 50 * MINUTE
+    stamp = lambda at_ms: time.strftime("%b %d %H:%M:%S", time.gmtime(at_ms / 1000))
+    for k in range(105):
+        at = first + 10_000 + k * 20_000
+        send(server, "kern-no", f"relay-{k}", (at, f"{stamp(at)} no-1 kernel: {BARE}"), host=f"no-central-{k}")
+    tell(server, "kern-no", "no-2", first + 48 * MINUTE, central="no-central")
+    wait_until(lambda: sum(row["lines"] for row in server.get("/api/v1/nodes/no-1").body["faults"]) == 105, what="the faults of the other one")
+    for n in (1, 2):
+        train(server, "no", f"algo-{n}", f"no-{n}", first, range(1, 300))
+    wait_until(lambda: set(suspects(server, "no")) == {"no-1", "no-2"}, what="both machines")
+
+
+def test_as_many_jobs_hear_of_a_fault_whether_it_or_their_lines_came_first(server):
+    now = int(time.time() * 1000)
+    first = now - 10 * MINUTE
+    heard = {}
+    for order in ("told-last", "told-first"):
+        for count in (12, 20):
+            host = f"{order}-{count}"
+            trains = lambda: [train(server, f"{host}-{n:02d}", "algo-1", host, first, range(1, 31)) for n in range(count)]
+            tells = lambda: tell(server, f"kern-{host}", host, first + 2 * MINUTE, central=f"central-{host}")
+            for step in (trains, tells) if order == "told-last" else (tells, trains):
+                step()
+                server.wait_for_extraction()
+            heard[host] = lambda host=host, count=count: [f"{host}-{n:02d}" for n in range(count) if suspects(server, f"{host}-{n:02d}")]
+    for order in ("told-last", "told-first"):
+        wait_until(lambda: len(heard[f"{order}-12"]()) == 12, what=f"all of few, {order}")
+        wait_until(lambda: len(heard[f"{order}-20"]()) >= 16, what=f"of more, {order}")
+    server.wait_for_extraction()
+    assert {name: len(jobs()) for name, jobs in heard.items()} == {"told-last-12": 12, "told-last-20": 16, "told-first-12": 12, "told-first-20": 16}
+    assert heard["told-last-20"]()[0] == "told-last-20-04"  # the newest ones
 
 
 def test_what_the_training_survived_is_not_why_it_failed_later(server):

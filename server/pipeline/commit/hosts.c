@@ -277,7 +277,7 @@ static enum status look(struct noting *noting, struct span host, bool is_change,
 		return OK;
 	TRY(store_find_spelling(store_tx_reader(noting->plan->tx), noting->arena, host, &known, err));
 	noting->next.host = known.len ? known : host;
-	TRY(machine_join(noting->plan->tx, noting->next.host, err));
+	TRY(machine_join(noting->plan->tx, noting->next.host, span_from(noting->stream->job->team), err));
 	return add_whole(noting, err);
 }
 

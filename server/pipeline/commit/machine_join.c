@@ -56,7 +56,7 @@ static enum status join(struct joining *j, struct error *err)
 	return store_rename_charged(j->tx, j->from, j->to, err);
 }
 
-enum status machine_join(struct store_tx *tx, struct span host, struct error *err)
+enum status machine_join(struct store_tx *tx, struct span host, struct span team, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct joining j = {.tx = tx, .arena = arena, .to = host};
@@ -65,6 +65,6 @@ enum status machine_join(struct store_tx *tx, struct span host, struct error *er
 		return error_no_memory(err);
 	if (!host.len || span_find_char(host, '/') >= 0) /* a place is no name */
 		return OK;
-	TRY(store_find_charged_form(store_tx_reader(tx), arena, host, &j.from, err));
+	TRY(store_find_charged_form(store_tx_reader(tx), arena, host, team, &j.from, err));
 	return span_find_char(j.from, '/') < 0 && machine_name_is_same(j.from, host) ? join(&j, err) : OK;
 }

@@ -244,7 +244,7 @@ enum status resolve_stream(struct pipeline *pipeline, struct store_tx *tx, struc
 	struct span known;
 	TRY(store_find_spelling(store_tx_reader(tx), arena, host, &known, err));
 	host = known.len ? known : host;
-	TRY(machine_join(tx, host, err));
+	TRY(machine_join(tx, host, span_from(job->team), err));
 	return make_stream(pipeline, tx, job, name, host, now_ms, out, err);
 }
 

@@ -25,22 +25,23 @@ bool fault_is_told_elsewhere(const struct node_fault_row *row, const struct sign
 }
 
 enum status fault_names_join(struct store_tx *tx, struct arena *arena, const struct signature_hit_row *hit,
-	struct span *name, struct error *err)
+	struct span team, struct span *name, struct error *err)
 {
 	struct node_fault_row *rows;
 	struct span other;
 	size_t count;
 	bool is_one = false;
 
-	TRY(store_find_charged_form(store_tx_reader(tx), arena, *name, &other, err));
+	TRY(store_find_charged_form(store_tx_reader(tx), arena, *name, team, &other, err));
 	if (!other.len)
 		return OK;
 	TRY(store_read_node_faults(
 		store_tx_reader(tx), arena, other, hit->first_ms - memory_ms, LOOKED_AT, &rows, &count, err));
 	for (size_t i = 0; i < count && !is_one; i++)
-		is_one = fault_is_told_elsewhere(&rows[i], hit) || machine_name_is_in(rows[i].text, *name);
+		is_one = rows[i].job_id == hit->job_id &&
+			 (fault_is_told_elsewhere(&rows[i], hit) || machine_name_is_in(rows[i].text, *name));
 	if (!is_one)
 		return OK;
 	*name = other.len > name->len ? other : *name;
-	return machine_join(tx, *name, err);
+	return machine_join(tx, *name, team, err);
 }

@@ -30,7 +30,7 @@ enum {
 	/* A timeout comes up to an hour after its cause; a kernel's line may be shipped later than what it caused. */
 	CAUSE_BEFORE_MS = 60 * 60 * 1000,
 	CAUSE_AFTER_MS = 15 * 60 * 1000,
-	JOBS_ON_HOST_MAX = 3, /* others than the one that told of it */
+	JOBS_ON_HOST_MAX = 16, /* others than the one that told of it: a few of each GPU */
 	FOLDED_MAX = 100,
 	RANKS_OF_A_MACHINE = 8 /* GPUs; with more of them whose a rank is remains unsaid */
 };
@@ -299,15 +299,10 @@ static enum status fold_symptoms(const struct writing *w, const struct job_row *
 
 /* ---- a machine ---- */
 
-static enum status tell_job(const struct writing *w, const struct job_row *job, struct error *err)
+static enum status open_of_node(const struct writing *w, const struct job_row *job, uint32_t *id, struct error *err)
 {
-	uint32_t id;
-
-	TRY(find_near(w, job->job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT, &id, err));
-	if (id)
-		return OK;
-	TRY(open_incident(w, job, true, &id, err));
-	return fold_symptoms(w, job, id, err);
+	TRY(open_incident(w, job, true, id, err));
+	return fold_symptoms(w, job, *id, err);
 }
 
 enum status fault_tell_job(struct pipeline *pipeline, struct store_tx *tx, struct arena *arena,
@@ -315,8 +310,16 @@ enum status fault_tell_job(struct pipeline *pipeline, struct store_tx *tx, struc
 	struct stretch_told *out, struct error *err)
 {
 	const struct writing w = {pipeline, tx, arena, told_by, stretch, out};
+	const struct told_on_host told = {stretch->host, told_by->job_id, stretch->hit.first_ms - CAUSE_BEFORE_MS,
+		stretch->hit.last_ms + CAUSE_AFTER_MS};
+	size_t count;
+	uint32_t id;
 
-	return tell_job(&w, job, err);
+	TRY(find_near(&w, job->job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT, &id, err));
+	if (id)
+		return OK;
+	TRY(store_count_told(store_tx_reader(tx), arena, &told, JOBS_ON_HOST_MAX, &count, err));
+	return count < JOBS_ON_HOST_MAX ? open_of_node(&w, job, &id, err) : OK;
 }
 
 /* The other jobs of the team that ran on it hear of it as well, of a job of no team those of all; also those that the fault has silenced: not
@@ -325,16 +328,20 @@ static enum status tell_others(const struct writing *w, struct error *err)
 {
 	const struct stream_ends ends = stream_ends_of(w->pipeline->directory, CAUSE_BEFORE_MS);
 	int64_t *jobs;
-	size_t count;
+	size_t count, told = 0;
+	uint32_t id;
 
 	TRY(store_read_jobs_on_host(store_tx_reader(w->tx), w->arena, &ends, w->stretch->host, w->job->team,
 		w->stretch->hit.first_ms, JOBS_ON_HOST_MAX + 1, &jobs, &count, err));
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && told < JOBS_ON_HOST_MAX; i++) {
 		struct job_row other;
 		if (jobs[i] == w->job->job_id)
 			continue;
 		TRY(store_read_job_by_id(store_tx_reader(w->tx), w->arena, jobs[i], &other, err));
-		TRY(tell_job(w, &other, err));
+		TRY(find_near(w, other.job_id, UINT32_C(1) << INCIDENT_NODE_SUSPECT, &id, err));
+		if (!id)
+			TRY(open_of_node(w, &other, &id, err));
+		told++;
 	}
 	return OK;
 }
@@ -369,10 +376,8 @@ static enum status choose_of_node(const struct writing *w, uint32_t *id, struct 
 	TRY(is_told_before(w, &is_known, err));
 	if (is_known)
 		return OK;
-	if (!*id) {
-		TRY(open_incident(w, w->job, true, id, err));
-		TRY(fold_symptoms(w, w->job, *id, err));
-	}
+	if (!*id)
+		TRY(open_of_node(w, w->job, id, err));
 	return tell_others(w, err);
 }
 
@@ -544,7 +549,7 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 	TRY(host_list_expand(w->arena, is_sure ? said : SPAN(""), &names, &count, err));
 	hit->is_of_nobody = !known.len && !count && (is_sure || naming == NAMING_ELSEWHERE);
 	if (!known.len && count == 1) {
-		TRY(fault_names_join(w->tx, w->arena, hit, &names[0], err));
+		TRY(fault_names_join(w->tx, w->arena, hit, w->job->team, &names[0], err));
 		said = names[0];
 	}
 	hit->host = known;

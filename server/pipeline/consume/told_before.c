@@ -90,12 +90,12 @@ static enum status tell_all(struct look *look, struct store_tx *tx, struct error
 	if (!is_one)
 		return OK;
 	TRY(store_read_job_by_id(store_tx_reader(tx), look->arena, job_id, &job, err));
-	TRY(store_read_told_elsewhere(store_tx_reader(tx), look->arena, &ends, job_id, look->from_ms, INT64_MAX,
-		FAULTS_MAX, &hits, &count, err));
+	TRY(store_read_told_elsewhere(store_tx_reader(tx), look->arena, &ends, job_id, span_from(look->host),
+		look->from_ms, INT64_MAX, FAULTS_MAX, &hits, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		struct signature_hit_row hit = hits[i].row;
 		hit.job_id = hits[i].told_by_job;
-		if (span_equal(hit.host, span_from(look->host)) && !is_told_by_own(look, faults, fault_count, &hit))
+		if (!is_told_by_own(look, faults, fault_count, &hit))
 			TRY(tell(look, tx, &job, &hit, err));
 	}
 	return OK;

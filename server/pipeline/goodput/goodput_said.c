@@ -64,8 +64,8 @@ enum status said_read(struct said *said, struct pipeline *pipeline, struct store
 
 	*said = (struct said){.pipeline = pipeline};
 	TRY(store_read_said_signatures(reader, arena, job_id, SAID_SIGNATURES_A_JOB, &own, &own_count, err));
-	TRY(store_read_told_elsewhere(
-		reader, arena, &ends, job_id, INT64_MIN, INT64_MAX, SAID_SIGNATURES_A_JOB, &others, &other_count, err));
+	TRY(store_read_told_elsewhere(reader, arena, &ends, job_id, SPAN(""), INT64_MIN, INT64_MAX,
+		SAID_SIGNATURES_A_JOB, &others, &other_count, err));
 	TRY(store_read_incidents(reader, arena, &failures, &rows, &row_count, &unused, err));
 	if (!(all = arena_alloc(arena, (own_count + other_count + row_count + 1) * sizeof *all)))
 		return error_no_memory(err);

@@ -42,7 +42,7 @@ static enum status take_back(struct store_tx *tx, struct arena *arena, int64_t j
 }
 
 /* A stream that is not there is none to be set: the document may be carried without its log. */
-static enum status set_one(struct store_tx *tx, struct arena *arena, int64_t job_id, const struct json *host,
+static enum status set_one(struct store_tx *tx, struct arena *arena, const struct job_row *job, const struct json *host,
 	struct hosts_set *out, struct error *err)
 {
 	struct host_setting setting = {.is_by_hand = true};
@@ -52,8 +52,8 @@ static enum status set_one(struct store_tx *tx, struct arena *arena, int64_t job
 		setting.host = arena_copy(arena, json_string_of(host));
 	if (!setting.host.ptr)
 		return error_no_memory(err);
-	TRY(machine_join(tx, setting.host, err));
-	TRY(store_set_host_by_hand(tx, job_id, json_key_of(host), setting.host, &setting.stream_id, err));
+	TRY(machine_join(tx, setting.host, job->team, err));
+	TRY(store_set_host_by_hand(tx, job->job_id, json_key_of(host), setting.host, &setting.stream_id, err));
 	if (setting.stream_id)
 		out->rows[out->count++] = setting;
 	return OK;
@@ -83,7 +83,7 @@ enum status hosts_by_hand_write(
 	for (const struct json *at = hosts ? json_first(hosts) : NULL; at; at = json_next(at)) {
 		const struct host_by_hand *is = find_set(set, count, json_key_of(at));
 		if (!is || !span_equal_fold(is->host, json_string_of(at)))
-			TRY(set_one(tx, arena, job->job_id, at, out, err));
+			TRY(set_one(tx, arena, job, at, out, err));
 	}
 	return out->count ? incident_hosts_follow(tx, job, err) : OK;
 }

@@ -17,7 +17,7 @@ static enum status has_any(struct pipeline *pipeline, struct store_reader *reade
 	if (*out)
 		return OK;
 	TRY(store_read_told_elsewhere(
-		reader, arena, &ends, job_id, window->from_ms, window->to_ms, 1, &told, &count, err));
+		reader, arena, &ends, job_id, SPAN(""), window->from_ms, window->to_ms, 1, &told, &count, err));
 	*out = count > 0;
 	return OK;
 }

@@ -275,12 +275,16 @@ static void call_fault_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_find_signature_hit(on, arena, &(struct signature_hit_row){.job_id = 1}, &err));
 	CHECK_OK(store_find_signature_incident(on, 1, SPAN("x"), 0, 1, &incident, &err));
 	CHECK_OK(store_find_machine(on, arena, SPAN("h"), &(struct span){0}, &err));
+	CHECK_OK(store_find_charged_form(on, arena, SPAN("h"), SPAN("a"), &(struct span){0}, &err));
 	CHECK_OK(store_read_said(on, arena, 1, 1, &(struct incident_said){0}, &err));
 	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, (struct quiet_before){1, 1}, 9,
 		(struct quiet_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_checkpoints(on, arena, 1, 9, 9, (struct checkpoint_row **)&rows, &count, &err));
 	CHECK_OK(store_read_near(on, arena, 1, 1, 0, 9, (struct near_incident **)&rows, &count, &err));
 	CHECK_OK(store_read_jobs_on_host(on, arena, &ends, SPAN("h"), SPAN(""), 1, 9, (int64_t **)&rows, &count, &err));
+	CHECK_OK(store_count_told(on, arena, &(struct told_on_host){SPAN("h"), 1, 0, 9}, 9, &count, &err));
+	CHECK_OK(store_read_told_elsewhere(
+		on, arena, &ends, 1, SPAN("h"), 0, 9, 9, (struct said_hit **)&rows, &count, &err));
 	for (int n = 0; n < 2; n++)
 		CHECK_OK(store_read_break_faults(on, arena, &ends,
 			&(struct break_fault_wish){n ? SPAN("h") : SPAN(""), 0, 9, 9, 9}, (struct break_fault **)&rows,

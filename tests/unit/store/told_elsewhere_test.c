@@ -222,7 +222,7 @@ static void check_told(struct fleet *f, int64_t from_ms, int64_t to_ms, size_t l
 	size_t count, expected = 0;
 
 	CHECK_OK(store_read_told_elsewhere(
-		f->h.reader, f->h.arena, &ends, f->jobs[0], from_ms, to_ms, limit, &hits, &count, &err));
+		f->h.reader, f->h.arena, &ends, f->jobs[0], SPAN(""), from_ms, to_ms, limit, &hits, &count, &err));
 	for (size_t i = 0; i < count; i++) {
 		const struct node_fault_row *fault = &f->faults[hits[i].row.first_line];
 		CHECK(is_expected(f, fault, from_ms, to_ms));

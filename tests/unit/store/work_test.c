@@ -259,7 +259,7 @@ static int ask_faults_elsewhere(size_t streams, size_t faults)
 	harness_commit(&h);
 	take_steps(h.reader);
 	CHECK_OK(store_read_told_elsewhere(
-		h.reader, h.arena, &ends, trains, INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
+		h.reader, h.arena, &ends, trains, SPAN(""), INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
 	CHECK_INT(count, faults);
 	int steps = take_steps(h.reader);
 	harness_done(&h);
@@ -293,7 +293,7 @@ static int ask_who_left(size_t streams, size_t begun)
 	harness_commit(&h);
 	take_steps(h.reader);
 	CHECK_OK(store_read_told_elsewhere(
-		h.reader, h.arena, &ends, trains, INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
+		h.reader, h.arena, &ends, trains, SPAN(""), INT64_MIN, INT64_MAX, MANY, &hits, &count, &err));
 	CHECK_INT(count, 199);
 	int steps = take_steps(h.reader);
 	harness_done(&h);

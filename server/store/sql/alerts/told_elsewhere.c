@@ -12,8 +12,8 @@
 /* ---- of machines of one job ---- */
 
 /* By host. */
-static enum status read_stays(struct store_reader *reader, struct arena *arena, int64_t job_id, struct stay **out,
-	size_t *count, struct error *err)
+static enum status read_stays(struct store_reader *reader, struct arena *arena, int64_t job_id, struct span host,
+	struct stay **out, size_t *count, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	size_t cap = 0;
@@ -22,11 +22,16 @@ static enum status read_stays(struct store_reader *reader, struct arena *arena, 
 	*out = NULL;
 	*count = 0;
 	TRY(statement_open(&s, reader,
-		"SELECT " STAY_COLUMNS
-		" FROM stream_hosts AS h CROSS JOIN streams AS s WHERE h.job_id = ?1 AND h.host <> ''" STAY_STREAM
-		" ORDER BY h.host",
+		host.len
+			? "SELECT " STAY_COLUMNS
+			  " FROM stream_hosts AS h CROSS JOIN streams AS s WHERE h.job_id = ?1 AND h.host = ?2" STAY_STREAM
+			: "SELECT " STAY_COLUMNS
+			  " FROM stream_hosts AS h CROSS JOIN streams AS s WHERE h.job_id = ?1 AND h.host <> ''" STAY_STREAM
+			  " ORDER BY h.host",
 		err));
 	bind_i64(&s, job_id);
+	if (host.len)
+		bind_text(&s, host);
 	TRY(statement_step(&s, &has_row, err));
 	while (has_row) {
 		*out = rows_grow(arena, *out, *count, &cap, sizeof **out);
@@ -134,8 +139,8 @@ static enum status add_host(struct telling *t, struct stay *stays, size_t count,
 
 /* Each fault of each host is looked at once, by the times at which that sent any of the job's streams, however many these are. */
 enum status store_read_told_elsewhere(struct store_reader *reader, struct arena *arena, const struct stream_ends *ends,
-	int64_t job_id, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out, size_t *count,
-	struct error *err)
+	int64_t job_id, struct span host, int64_t from_ms, int64_t to_ms, size_t limit, struct said_hit **out,
+	size_t *count, struct error *err)
 {
 	struct telling t = {.presence = {.reader = reader, .arena = arena, .ends = ends},
 		.job_id = job_id,
@@ -145,7 +150,7 @@ enum status store_read_told_elsewhere(struct store_reader *reader, struct arena 
 	struct stay *stays;
 	size_t stay_count, of_host;
 
-	TRY(read_stays(reader, arena, job_id, &stays, &stay_count, err));
+	TRY(read_stays(reader, arena, job_id, host, &stays, &stay_count, err));
 	for (size_t i = 0; i < stay_count; i += of_host) {
 		for (of_host = 1; i + of_host < stay_count && span_equal(stays[i + of_host].host, stays[i].host);)
 			of_host++;
@@ -247,4 +252,32 @@ enum status store_read_jobs_on_host(struct store_reader *reader, struct arena *a
 	*out = jobs;
 	*count = used;
 	return OK;
+}
+
+enum status store_count_told(struct store_reader *reader, struct arena *arena, const struct told_on_host *told,
+	size_t limit, size_t *count, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	int64_t *jobs = arena_alloc(arena, limit * sizeof *jobs);
+	bool has_row;
+
+	*count = 0;
+	if (!jobs)
+		return error_no_memory(err);
+	TRY(statement_open(&s, reader,
+		"SELECT i.job_id FROM stream_hosts AS h CROSS JOIN incidents AS i"
+		" WHERE h.host = ?1 AND i.job_id = h.job_id AND i.kind = ?2 AND i.opened_ms BETWEEN ?3 AND ?4"
+		" AND (i.opened_ordinal >> CAST(?5 AS INTEGER)) = ?6 AND i.job_id <> ?7",
+		err));
+	bind_text(&s, told->host);
+	bind_numbers(&s, INCIDENT_NODE_SUSPECT, told->from_ms, told->to_ms, INCIDENT_TIME_BITS,
+		incident_ordinal_of(told->host, 0) >> INCIDENT_TIME_BITS, told->teller_id);
+	TRY(statement_step(&s, &has_row, err));
+	while (has_row && *count < limit) {
+		int64_t job_id = column_i64(&s);
+		if (!is_in(jobs, *count, job_id))
+			jobs[(*count)++] = job_id;
+		TRY(statement_step(&s, &has_row, err));
+	}
+	return statement_check(&s, err);
 }

@@ -264,10 +264,26 @@ static enum status has_other_domain(struct store_reader *reader, struct arena *a
 	return OK;
 }
 
-enum status store_find_charged_form(
-	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+/* Has any job told of it that is not of the team? Of a deleted one nobody knows whose it was. */
+static enum status is_charged_by_others(
+	struct store_reader *reader, struct span host, struct span team, bool *is_so, struct error *err)
 {
-	bool is_brief = span_find_char(name, '.') < 0, is_several;
+	AUTO_DONE(statement) s = {0};
+
+	TRY(statement_open(&s, reader,
+		"SELECT 1 FROM node_faults AS f LEFT JOIN jobs AS t ON t.job_id = f.job_id"
+		" WHERE f.host = ?1 AND coalesce(t.team, '') <> ?2 LIMIT 1",
+		err));
+	bind_text(&s, host);
+	bind_text(&s, team);
+	TRY(statement_step(&s, is_so, err));
+	return statement_check(&s, err);
+}
+
+enum status store_find_charged_form(struct store_reader *reader, struct arena *arena, struct span name,
+	struct span team, struct span *out, struct error *err)
+{
+	bool is_brief = span_find_char(name, '.') < 0, is_several, is_of_others = false;
 	struct span sender;
 
 	TRY(find_other_form(reader, arena, &charged, name, out, err));
@@ -277,7 +293,9 @@ enum status store_find_charged_form(
 	}
 	TRY(find_spelling(reader, arena, &senders, *out, &sender, err));
 	TRY(has_other_domain(reader, arena, is_brief ? name : *out, is_brief ? *out : name, &is_several, err));
-	if (sender.len || is_several)
+	if (team.len)
+		TRY(is_charged_by_others(reader, *out, team, &is_of_others, err));
+	if (sender.len || is_several || is_of_others)
 		*out = SPAN("");
 	return OK;
 }
