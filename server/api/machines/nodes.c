@@ -348,7 +348,7 @@ static enum status find_machine(
 	if (!out->len)
 		TRY(store_find_machine(reader, arena, name, out, err));
 	if (!out->len)
-		TRY(store_find_charged_form(reader, arena, name, out, err));
+		TRY(store_find_charged_form(reader, arena, name, SPAN(""), out, err));
 	if (!out->len || span_equal(*out, STORE_SEVERAL_MACHINES))
 		*out = name;
 	return OK;
