@@ -47,7 +47,8 @@ static enum status keep(void *context, const struct flat_leaf *leaf, struct erro
 
 static struct span name_of(const struct history_reader *reader, const struct history_value *value)
 {
-	return span_of(reader->names.ptr + value->name_at, value->name_len);
+	/* All names may be "". */
+	return value->name_len ? span_of(reader->names.ptr + value->name_at, value->name_len) : SPAN("");
 }
 
 static const struct history_value *find(const struct history_reader *reader, struct span name)
