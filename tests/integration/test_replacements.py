@@ -289,7 +289,7 @@ def test_the_old_machines_lines_were_deleted(make_server, begin_ms):
     assert replaced(server, "j", "too early")["took_from"] == "log"
     assert server.post("/api/v1/jobs/j/transitions",
         json={"SecondaryStatus": "Completed", "time_ms": begin_ms + 113 * MINUTE_MS}).status == 204
-    assert server.patch("/api/v1/jobs/j", json={"retention": {"max_bytes": 1}}).status == 200
+    assert server.patch("/api/v1/jobs/j", json={"retention": {"max_age_days": 1}}).status == 200
     wait_until(lambda: server.get("/api/v1/jobs/j/logs?stream=algo-1&from=0&limit=1").status == 410, what="the text to go")
     row, = replacements(server, "j")
     assert (row["took_from"], row["last_ms"], row["why"]) == ("arrival", None, "xid_79 on n1") and 0 <= row["took_ms"] < 600_000

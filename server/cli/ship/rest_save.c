@@ -176,6 +176,7 @@ static enum status note_files(
 	struct rest_note *note, const struct rest_saving *saving, struct rest_saved *saved, struct error *err)
 {
 	AUTO_DONE(group) group = {0};
+	const size_t text_count = note->text_count;
 
 	TRY(take_group(saving, &group, saved, err));
 	if (!group.pieces.count)
@@ -187,6 +188,8 @@ static enum status note_files(
 	enum status status = rest_note_write(note, err);
 	note->pieces = (struct rest_pieces){0};
 	note->is_saved = status == OK;
+	if (status != OK)
+		note->text_count = text_count; /* the note of before is what there is, and names their files */
 	saved->lines = group.lines;
 	return status;
 }

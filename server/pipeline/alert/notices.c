@@ -228,12 +228,12 @@ static enum status put_recovery(
 	return put_incident(h->pipeline, h->tx, notice->webhook_id, &row, h->now_ms, err);
 }
 
-/* until_ms: of a mute, which the end of what was told outlasts; 0: it is told, or never will be. */
-static void end_group_notice(struct notice_row *notice, int64_t until_ms)
+/* until_ms: of a mute, which the end of what was told outlasts; 0: it is told, or never will be. It may be made shorter: so it is looked at now and then. */
+static void end_group_notice(struct notice_row *notice, int64_t until_ms, int64_t now_ms)
 {
 	if (until_ms && notice->is_standing) {
 		notice->state = NOTICE_WAITING;
-		notice->due_ms = until_ms;
+		notice->due_ms = until_ms < now_ms + MINUTE_MS ? until_ms : now_ms + MINUTE_MS;
 		return;
 	}
 	notice->is_standing = false;
@@ -263,7 +263,7 @@ static enum status hear_end(
 		TRY(put_recovery(h, arena, worst, err));
 	bool is_kept = worst && muted_until_ms < INT64_MAX;
 	for (size_t i = 0; i < count; i++) {
-		end_group_notice(&notices[i], is_kept ? muted_until_ms : 0);
+		end_group_notice(&notices[i], is_kept ? muted_until_ms : 0, h->now_ms);
 		TRY(store_put_notice(h->tx, &notices[i], err));
 	}
 	return OK;

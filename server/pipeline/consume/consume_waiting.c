@@ -12,9 +12,10 @@ bool consume_may_wait(const struct stream_state *stream, const struct series_sta
 
 void consume_wait(struct stream_state *stream, struct series_state *series, uint64_t ordinal)
 {
+	stream->has_waiting = true;
 	if (series->is_waiting)
 		return;
-	series->is_waiting = stream->has_waiting = true;
+	series->is_waiting = true;
 	series->waits_from = ordinal;
 }
 
@@ -23,9 +24,10 @@ static enum status look_at_all(struct pipeline *pipeline, struct stream_state *s
 	int64_t arrival_ms, struct error *err)
 {
 	uint32_t attempt = extractor_attempt(stream->extractor);
+	uint64_t from = series->waits_from > series->sealed_points ? series->waits_from : series->sealed_points;
 
 	series->is_waiting = false;
-	for (uint64_t i = series->waits_from; i < series->sealed_points + series->tail_count; i++) {
+	for (uint64_t i = from; i < series->sealed_points + series->tail_count; i++) {
 		const struct point *point = &series->tail[i - series->sealed_points];
 		if (isfinite(point->value) && point->attempt == attempt)
 			TRY(consume_look_at(pipeline, stream, series, i, point, 0, arrival_ms, err));
@@ -47,7 +49,7 @@ enum status consume_waiting(
 
 void consume_forget_waiting(struct stream_state *stream)
 {
-	for (size_t i = 0; i < stream->series_count && stream->has_waiting; i++)
+	for (size_t i = 0; i < stream->series_count; i++)
 		stream->series[i]->is_waiting = false;
 	stream->has_waiting = false;
 }

@@ -32,6 +32,7 @@ enum {
 	CAUSE_AFTER_MS = 15 * 60 * 1000,
 	JOBS_ON_HOST_MAX = 16, /* others than the one that told of it: a few of each GPU */
 	FOLDED_MAX = 100,
+	PART_OF_STRETCH = 16, /* parts lie apart by so much of what the stretch has lasted, at least */
 	RANKS_OF_A_MACHINE = 8 /* GPUs; with more of them whose a rank is remains unsaid */
 };
 
@@ -396,7 +397,10 @@ static enum status choose(const struct writing *w, uint32_t *id, struct error *e
 	return *id ? raise_to(w, w->job, *id, severity_of(w, w->job), err) : open_incident(w, w->job, false, id, err);
 }
 
-/* Lines less than a minute apart are one part of a stretch. Of what a machine survives nothing breaks: there one row is enough. */
+/*
+ * Lines less than a minute apart are one part of a stretch. Of what a machine survives nothing breaks: there one row is enough. The longer the
+ * stretch the rarer its rows, or a machine that says it again and again for days would take the room of all others in what readers take.
+ */
 static void choose_part(
 	const struct writing *w, const struct fault_parts *parts, struct node_fault_row *row, bool *is_new_part)
 {
@@ -404,7 +408,8 @@ static void choose_part(
 	uint64_t more = hit->count > parts->count ? hit->count - parts->count : 0; /* a replay may tell of fewer */
 
 	*is_new_part = parts->count && more && hit->last_ms > parts->last_ms + FAULT_CHANNEL_MS;
-	bool is_new_row = *is_new_part && !w->stretch->signature->is_nonfatal;
+	bool is_rare = hit->last_ms - parts->ts_ms >= (hit->last_ms - hit->first_ms) / PART_OF_STRETCH;
+	bool is_new_row = *is_new_part && is_rare && !w->stretch->signature->is_nonfatal;
 	row->ts_ms = is_new_row ? hit->last_ms : parts->count ? parts->ts_ms : hit->first_ms;
 	row->count = is_new_row ? more : parts->last_count + more;
 }

@@ -30,7 +30,8 @@ enum {
 	VACUUM_PAGES = 500,
 	VACUUM_FROM_PAGES = 4096, /* what is free below this is used again soon */
 	PAGE_JOBS = 64,
-	NOTICE_JOBS_MAX = 100, /* that are told in one look that their text will go */
+	PLAN_JOBS_MAX =
+		4096, /* that one plan looks at, the first to go first: so many may be told within a week that their text will go */
 	SAMPLES_MAX = 7 * 24,
 };
 
@@ -286,7 +287,7 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 	AUTO(arena) arena = arena_new();
 	struct team_retention *teams;
 	struct expendable *jobs;
-	size_t team_count, count, told = 0;
+	size_t team_count, count, looked = 0;
 	uint64_t used, budget = atomic_load(&pipeline->figures.log_bytes_limit);
 	int64_t after_ms = 0, after_id = 0;
 	int64_t notice_ms = atomic_load(&pipeline->figures.is_log_bytes_chosen) ? RETENTION_NOTICE_MS : 0;
@@ -311,9 +312,9 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 			ahead += (double)jobs[i].stored_bytes;
 			after_ms = jobs[i].ended_ms;
 			after_id = jobs[i].job_id;
-			told++;
+			looked++;
 		}
-	} while (count == PAGE_JOBS && !round->has_more && told < NOTICE_JOBS_MAX);
+	} while (count == PAGE_JOBS && !round->has_more && looked < PLAN_JOBS_MAX);
 	return retention_notices_end(pipeline, reader, err);
 }
 

@@ -16,6 +16,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+enum { PART_OF_DISK = 200 }; /* half of a change of less than one in a hundred */
+
 struct limit_change {
 	struct span job, team; /* job "": of the team itself */
 	const struct retention *limits; /* NULL: only the pin changes */
@@ -154,6 +156,8 @@ enum status retention_follow_disk(struct pipeline *pipeline, uint64_t used, stru
 	if (free_bytes == STORE_FREE_UNKNOWN || now == before)
 		return OK;
 	uint64_t change = (now > before ? now - before : before - now) / 2;
+	if (change < before / PART_OF_DISK) /* of a pool that others share the size moves with each write */
+		return OK;
 	uint64_t least = limit < used ? limit : used;
 	uint64_t next = now > before ? limit + change : limit > least + change ? limit - change : least;
 	log_line(LOG_INFO, "log_bytes_followed", "disk_bytes=%" PRIu64 " log_bytes=%" PRIu64 " before=%" PRIu64, now,

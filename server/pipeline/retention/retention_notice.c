@@ -9,7 +9,7 @@
 #include "store/alerts.h"
 #include "store/jobs.h"
 
-enum { LOOK_MAX = 256 }; /* in one round */
+enum { LOOK_MAX = 4096 }; /* in one round: as many as a plan tells (retention.c) */
 
 struct notice {
 	struct pipeline *pipeline;

@@ -10,7 +10,8 @@
 
 /* Each name says what that format and earlier ones lack. */
 enum {
-	STREAM_FORMAT = 13,
+	STREAM_FORMAT = 14,
+	STREAM_FORMAT_WITHOUT_AXES = 13, /* of series */
 	STREAM_FORMAT_WITHOUT_HUGE_SUMS = 12,
 	STREAM_FORMAT_WITHOUT_SCORES = 11, /* of a table that is being printed */
 	STREAM_FORMAT_WITHOUT_FORMATS = 10, /* one preset a stream, and its health alone */

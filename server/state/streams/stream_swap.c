@@ -37,6 +37,7 @@ void stream_swap_derived(struct stream_state *a, struct stream_state *b)
 	SWAP(a->has_unsummed, b->has_unsummed);
 	SWAP(a->is_resummed, b->is_resummed);
 	SWAP(a->are_axes_due, b->are_axes_due);
+	SWAP(a->has_waiting, b->has_waiting);
 	SWAP(a->undue_lines, b->undue_lines);
 	SWAP(a->undue_points, b->undue_points);
 	SWAP(a->derive, b->derive);
