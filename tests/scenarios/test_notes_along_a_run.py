@@ -193,7 +193,7 @@ def exported(night, make_server):
 def the_text_is_deleted(night):
     """What was noted stays, also at a line that is no more."""
     server = night.server
-    assert server.patch("/api/v1/jobs/night", json={"retention": {"max_bytes": 1}}).status == 200
+    assert server.patch("/api/v1/jobs/night", json={"retention": {"max_age_days": 1}}).status == 200
     wait_until(lambda: server.get("/api/v1/jobs/night/logs?stream=algo-1&from=0&limit=1").status == 410, what="the text to go")
     server.kill()
     server.start()
