@@ -5,9 +5,9 @@ import pathlib
 import re
 import subprocess
 import sys
-import threading
 
 import pytest
+from diskroom import Watch, free
 from prometheus import free_port
 from smserver import wait_until
 
@@ -31,29 +31,6 @@ def spool_disk(ship):
     yield mount
     for folder in mounted:
         subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-class Watch:
-    """What is free on the disk, at its least."""
-
-    def __init__(self, folder):
-        self.folder, self.least, self.is_over = folder, free(folder), threading.Event()
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
-
-    def run(self):
-        while not self.is_over.wait(0.001):
-            self.least = min(self.least, free(self.folder))
-
-    def end(self):
-        self.is_over.set()
-        self.thread.join()
-        return self.least
-
-
-def free(folder):
-    info = os.statvfs(folder)
-    return info.f_bavail * info.f_frsize
 
 
 def line(i):
