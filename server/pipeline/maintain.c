@@ -65,6 +65,7 @@ struct maintenance {
 		uint64_t committed_seq, extracted_seq, flushed_seq;
 		int64_t at_ms;
 	} sealing; /* as it was when streams were looked at last; at_ms 0: look anew */
+	int64_t seal_from_ms; /* not before: there was no room for what was packed */
 	struct log_pace seal_failures, retain_failures;
 	struct retention_state retention;
 	struct pyramid_sweep pyramids;
@@ -205,6 +206,8 @@ static void seal(struct maintenance *m, bool all, int64_t until_ms)
 			log_pace_take_left_out(&m->seal_failures), err.text);
 	if (status != OK)
 		m->sealing.at_ms = 0;
+	if (status == ERR_UNAVAILABLE)
+		m->seal_from_ms = clock_mono_ms() + SUMMARY_MS;
 }
 
 /* ---- forgetting ---- */
@@ -396,7 +399,7 @@ static bool maintain(struct maintenance *m, int64_t now_ms)
 	if (atomic_exchange(&m->pipeline->summaries_due, false) || settle_is_asked(m->pipeline))
 		flush_summaries(m);
 	bool may_write = may_write_more(m);
-	if (may_write && is_seal_due(m))
+	if (may_write && (now_ms >= m->seal_from_ms || settle_is_asked(m->pipeline)) && is_seal_due(m))
 		seal(m, is_debt_high(m), INT64_MAX);
 	settle_run(m->pipeline);
 	if (may_write) {

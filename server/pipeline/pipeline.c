@@ -282,6 +282,34 @@ bool pipeline_note_open(struct pipeline *pipeline, size_t before_bytes, size_t n
 	return atomic_fetch_add(&pipeline->figures.open_bytes, change) + change > pipeline->options.queue_bytes;
 }
 
+/* What it makes of the file is packed by now, so it is the bytes that are promised room. */
+static enum status take_room(struct pipeline *pipeline, size_t bytes, struct error *err)
+{
+	struct pipeline_figures *figures = &pipeline->figures;
+
+	if (disk_room_take(pipeline, bytes))
+		return OK;
+	error_set(err, ERR_UNAVAILABLE,
+		"the disk has %llu bytes left, and %llu of them are for what was taken already: with these lines less than --min-free-bytes %llu would stay free. Free some space; nothing is deleted by itself",
+		(unsigned long long)atomic_load(&figures->disk_free_bytes),
+		(unsigned long long)(atomic_load(&figures->disk_owed_bytes) + atomic_load(&pipeline->room_taken_bytes)),
+		(unsigned long long)atomic_load(&pipeline->min_free_bytes));
+	if (err)
+		err->retry_after_s = DISK_RETRY_S;
+	return ERR_UNAVAILABLE;
+}
+
+static enum status push(struct pipeline *pipeline, struct ingest *ingest, struct error *err)
+{
+	size_t bytes = ingest->work_item.item.bytes = batch_bytes(ingest->batch);
+
+	TRY(take_room(pipeline, bytes, err));
+	enum status status = queue_push(pipeline->queue, &ingest->work_item.item, err);
+	if (status != OK)
+		disk_room_give_back(pipeline, bytes);
+	return status == ERR_BUSY ? refuse(pipeline, FIRST_RETRY_S, err) : status;
+}
+
 enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	void (*done)(void *context, const struct ingest_result *result), void *context, struct error *err)
 {
@@ -291,16 +319,6 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	if (atomic_load(&pipeline->is_stopping))
 		return error_set(err, ERR_UNAVAILABLE, "the server is stopping");
 	TRY(pipeline_database_loss(pipeline, err));
-	if (disk_room_lacks(pipeline, batch_bytes(batch))) {
-		error_set(err, ERR_UNAVAILABLE,
-			"the disk has %llu bytes left, and %llu of them are for what was taken already: with these lines less than --min-free-bytes %llu would stay free. Free some space; nothing is deleted by itself",
-			(unsigned long long)atomic_load(&pipeline->figures.disk_free_bytes),
-			(unsigned long long)atomic_load(&pipeline->figures.disk_owed_bytes),
-			(unsigned long long)atomic_load(&pipeline->min_free_bytes));
-		if (err)
-			err->retry_after_s = DISK_RETRY_S;
-		return ERR_UNAVAILABLE;
-	}
 	if (batch->may_wait && backlog > pipeline->options.queue_bytes / EARLY_SHARE)
 		return error_set(err, ERR_BUSY, "extraction is %zu bytes behind", backlog); /* nobody is refused */
 	if (backlog > pipeline->options.queue_bytes) {
@@ -318,11 +336,10 @@ enum status pipeline_submit(struct pipeline *pipeline, struct batch *batch,
 	if (!ingest)
 		return error_no_memory(err);
 	*ingest = (struct ingest){.batch = batch, .done = done, .context = context};
-	ingest->work_item.item.bytes = batch_bytes(batch);
-	enum status status = queue_push(pipeline->queue, &ingest->work_item.item, err);
+	enum status status = push(pipeline, ingest, err);
 	if (status != OK)
 		mem_free(ingest);
-	return status == ERR_BUSY ? refuse(pipeline, FIRST_RETRY_S, err) : status;
+	return status;
 }
 
 void pipeline_set_limits(struct pipeline *pipeline, uint64_t audit_bytes, uint64_t min_free_bytes)

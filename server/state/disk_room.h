@@ -1,7 +1,7 @@
 /*
- * Job: how much room the database's disk has, and whether lines may come: --min-free-bytes is kept free also by what follows from lines that
- *      were taken already, so the file's growth that is owed counts as used.
- * Ownership: nothing is kept. Threads: the writer; before the threads start, who starts them.
+ * Job: how much room the database's disk has, and whether more may be written: --min-free-bytes is kept free also by what follows from lines that
+ *      were taken already, so the file's growth that is owed counts as used, and so does what is promised to whoever is about to write.
+ * Ownership: nothing is kept. Threads: looking is the writer's; before the threads start, of who starts them.
  */
 #pragma once
 
@@ -11,6 +11,11 @@
 
 struct pipeline;
 
+/* Ends what was given back before: what was written of it is in what is free, or owed, by now. */
 enum status disk_room_look(struct pipeline *pipeline, struct error *err) MUST_CHECK;
-/* Any thread: whether so many bytes more would leave less than is to be free, with those that wait for the writer. */
-bool disk_room_lacks(struct pipeline *pipeline, size_t bytes);
+/*
+ * Any thread: promises room for so many bytes, which go into the write-ahead log and from there into the file. False: less than is to be free
+ * would be. What is promised is given back once, when it is written or will not be.
+ */
+bool disk_room_take(struct pipeline *pipeline, size_t bytes);
+void disk_room_give_back(struct pipeline *pipeline, size_t bytes);

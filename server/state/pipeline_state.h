@@ -102,6 +102,8 @@ struct pipeline {
 	uint64_t deletion_round; /* writer: the newest one that deletes a job */
 	struct error database_loss; /* set by the writer before figures.is_database_lost */
 	atomic_uint_fast64_t audit_bytes, min_free_bytes; /* of the options; may change */
+	/* disk_room.h: promised to who writes; of that, what need not be any more once the disk was looked at again */
+	atomic_uint_fast64_t room_taken_bytes, room_given_back_bytes;
 	pthread_key_t actor_key; /* audit.h: each thread's */
 	pthread_mutex_t tick_mutex; /* wakes publisher and maintenance at the stop, and drain */
 	pthread_cond_t tick;

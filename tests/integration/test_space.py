@@ -85,7 +85,7 @@ def test_a_disk_that_fills_stops_ingest_until_it_has_room(small_disk, reserve):
 
 
 def test_what_is_to_stay_free_does(small_disk):
-    """Also behind what follows from lines that were taken, blocks, points, checkpoints, the end, there is room left; how much is not exact."""
+    """Also behind what follows from lines that were taken, blocks, points, checkpoints, the end, the room is left."""
     least_bytes = 8 << 20
     server = Server(small_disk, "--min-free-bytes", str(least_bytes), "--log-bytes", "0", "--seal-age", "100ms")
     server.start()
@@ -96,13 +96,16 @@ def test_what_is_to_stay_free_does(small_disk):
             assert server.post("/api/v1/jobs", json={"TrainingJobName": f"j{job}", "AlgorithmSpecification": {"MetricDefinitions": [definition]}}).status == 201
 
         def fill(job):
-            rng = random.Random(job)
-            for _ in range(200):
+            rng, refused = random.Random(job), 0
+            for _ in range(400):
                 reply = server.post(f"/api/v1/logs?job=j{job}&stream=algo-1", "\n".join(noise(rng, 500)) + "\n")
                 if reply.status == 503:
                     assert "--min-free-bytes" in reply.body["detail"], reply
-                    return
-                assert reply.status == 200, reply
+                    refused += 1
+                    if refused == 40:  # what others had in hand at the first is written by then
+                        return
+                else:
+                    assert reply.status == 200, reply
             raise AssertionError("the disk is larger than all that was sent")
 
         senders = [threading.Thread(target=fill, args=(job,)) for job in range(4)]
@@ -114,7 +117,7 @@ def test_what_is_to_stay_free_does(small_disk):
         wait_until(lambda: (server.get("/api/v1/retention").body["used_at_ms"] or 0) > before + 4000, what="the server to have looked at all, twice")
         assert server.get("/api/v1/jobs/j0/logs?stream=algo-1").status == 200
         server.stop()
-        assert watch.end() > 0, "what was under way when the limit was met may take of it, and not all"
+        assert watch.end() >= least_bytes
         check(server)
     finally:
         watch.end()

@@ -48,6 +48,7 @@ static void finish_ingest(struct pipeline *pipeline, struct ingest *ingest)
 		atomic_fetch_add(&pipeline->figures.cut_lines, ingest->batch->cut_lines);
 	}
 	struct batch *batch = ingest->batch->is_senders ? NULL : ingest->batch;
+	disk_room_give_back(pipeline, ingest->work_item.item.bytes);
 	ingest->done(ingest->context, result);
 	batch_free(batch);
 	mem_free(ingest);

@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "pipeline/consume/consume.h"
 #include "pipeline/seal/pyramids.h"
+#include "pipeline/jobs/settle.h"
 #include "state/control.h"
+#include "state/disk_room.h"
 #include "state/streams/directory.h"
 #include "state/execute.h"
 #include "state/pipeline_state.h"
@@ -319,6 +321,37 @@ static void free_unit(struct unit *unit)
 	seal_free_text(unit);
 }
 
+static size_t group_bytes(const struct unit_group *group)
+{
+	size_t bytes = 0;
+
+	for (size_t i = group->from; i < group->end; i++) {
+		const struct unit *unit = &group->seal->units[i];
+		bytes += unit->state.len;
+		for (size_t j = 0; j < unit->block_count; j++)
+			bytes += unit->blocks[j].data.len + unit->blocks[j].filter.len;
+		for (size_t j = 0; j < unit->chunk_count; j++)
+			bytes += unit->chunks[j].data.len;
+	}
+	return bytes;
+}
+
+/* A job that is deleted is sealed before, also into the room that is to stay free. */
+static enum status commit_group(struct unit_group *group, struct error *err)
+{
+	struct pipeline *pipeline = group->seal->pipeline;
+	size_t bytes = group_bytes(group);
+	bool is_promised = disk_room_take(pipeline, bytes);
+
+	if (!is_promised && !settle_is_asked(pipeline))
+		return error_set(err, ERR_UNAVAILABLE,
+			"%zu bytes to be sealed would leave less than --min-free-bytes free", bytes);
+	enum status status = writer_execute(pipeline, write_group, group, err);
+	if (is_promised)
+		disk_room_give_back(pipeline, bytes);
+	return status;
+}
+
 static enum status seal_group(struct unit_group *group, struct error *err)
 {
 	struct seal *seal = group->seal;
@@ -327,7 +360,7 @@ static enum status seal_group(struct unit_group *group, struct error *err)
 	if (!arena)
 		return error_no_memory(err);
 	TRY(seal_make_chunks(seal, group->from, group->end, err));
-	TRY(writer_execute(seal->pipeline, write_group, group, err));
+	TRY(commit_group(group, err));
 	for (size_t i = group->from; i < group->end; i++) {
 		settle(seal->pipeline, &seal->units[i]);
 		free_unit(&seal->units[i]);
