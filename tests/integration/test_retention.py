@@ -207,6 +207,17 @@ def test_of_what_has_gone_nobody_is_warned(filled):
     assert notices(filled) == [("pinned", "open")]
 
 
+def test_a_warning_is_over_when_its_limit_is_raised(filled):
+    """Else it would stay for ever, and stand for the week's notice of a day far off."""
+    assert filled.patch("/api/v1/jobs/old", json={"retention": {"max_age_days": 33}}).status == 200
+    wait_until(lambda: notices(filled, "open") == [("old", "open")], what="the notice")
+    assert filled.patch("/api/v1/jobs/old", json={"retention": {"max_age_days": 90}}).status == 200
+    wait_until(lambda: notices(filled) == [("old", "recovered")], what="the notice to end")
+    assert first_line(filled, "old").status == 200
+    assert filled.patch("/api/v1/jobs/old", json={"retention": {"max_age_days": 34}}).status == 200
+    wait_until(lambda: notices(filled, "open") == [("old", "open")], what="the notice of the new day")
+
+
 def test_a_warning_is_over_when_the_text_has_gone_or_is_kept(filled):
     for job, days in (("old", 33), ("new", 5)):
         assert filled.patch(f"/api/v1/jobs/{job}", json={"retention": {"max_age_days": days}}).status == 200

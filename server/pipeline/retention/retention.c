@@ -132,7 +132,7 @@ static enum status delete_oldest(struct pipeline *pipeline, struct store_reader 
 		log_line(LOG_INFO, "text_expired", "job=\"%.*s\" blocks=%zu reason=budget", SPAN_ARGS(jobs[i].name),
 			*deleted);
 	}
-	return *deleted ? retention_notices_end(pipeline, reader, err) : OK;
+	return *deleted ? retention_notices_end(pipeline, reader, NULL, 0, err) : OK;
 }
 
 static enum status keep_budget(
@@ -262,9 +262,10 @@ static int64_t due_ms(const struct expendable *job, const struct retention *limi
 {
 	int64_t by_age = limits->max_age_ms ? job->ended_ms + limits->max_age_ms : INT64_MAX;
 
-	if (!(growth_a_day > 0) || !isfinite(room))
+	double left = room + ahead;
+	if (!isfinite(left) || (left > 0 && !(growth_a_day > 0)))
 		return by_age;
-	double days = (room + ahead) / growth_a_day;
+	double days = left > 0 ? left / growth_a_day : 0;
 	int64_t left_ms = days < 3650 ? (int64_t)(fmax(days, 0) * (double)day_ms) : INT64_MAX;
 	if (left_ms == INT64_MAX)
 		return by_age;
@@ -272,12 +273,20 @@ static int64_t due_ms(const struct expendable *job, const struct retention *limi
 	return by_age < by_budget ? by_age : by_budget;
 }
 
+/* Jobs whose text is to stay for longer than a forecast moves from one look to the next: what was said of them does not hold any more. */
+struct staying {
+	int64_t job_ids[PLAN_JOBS_MAX];
+	size_t count;
+};
+
 /* Of what goes at once nobody is warned: it has gone. */
 static enum status plan_job(struct pipeline *pipeline, struct store_reader *reader, const struct expendable *job,
-	int64_t due, struct error *err)
+	int64_t due, struct staying *staying, struct error *err)
 {
 	int64_t left_ms = due - clock_wall_ms();
 
+	if (left_ms > 2 * RETENTION_NOTICE_MS && staying->count < PLAN_JOBS_MAX)
+		staying->job_ids[staying->count++] = job->job_id;
 	return left_ms <= 0 || left_ms > RETENTION_NOTICE_MS ? OK
 							     : retention_notice_open(pipeline, reader, job, due, err);
 }
@@ -292,8 +301,9 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 	int64_t after_ms = 0, after_id = 0;
 	int64_t notice_ms = atomic_load(&pipeline->figures.is_log_bytes_chosen) ? RETENTION_NOTICE_MS : 0;
 	double growth_a_day, ahead = 0;
+	AUTO_MEM struct staying *staying = mem_zeroed(sizeof *staying);
 
-	if (!arena)
+	if (!arena || !staying)
 		return error_no_memory(err);
 	TRY(retention_used_bytes(reader, &used, err));
 	TRY(sample(pipeline, reader, used, &growth_a_day, err));
@@ -308,14 +318,14 @@ static enum status plan(struct pipeline *pipeline, struct store_reader *reader, 
 			int64_t due = due_ms(&jobs[i], &limits, growth_a_day,
 				budget ? (double)budget - (double)used : INFINITY, ahead, notice_ms);
 			TRY(keep_limits(pipeline, reader, &jobs[i], &limits, round, err));
-			TRY(plan_job(pipeline, reader, &jobs[i], due, err));
+			TRY(plan_job(pipeline, reader, &jobs[i], due, staying, err));
 			ahead += (double)jobs[i].stored_bytes;
 			after_ms = jobs[i].ended_ms;
 			after_id = jobs[i].job_id;
 			looked++;
 		}
 	} while (count == PAGE_JOBS && !round->has_more && looked < PLAN_JOBS_MAX);
-	return retention_notices_end(pipeline, reader, err);
+	return retention_notices_end(pipeline, reader, staying->job_ids, staying->count, err);
 }
 
 /* ---- what was deleted goes for good ---- */

@@ -87,8 +87,16 @@ enum status retention_notice_open(struct pipeline *pipeline, struct store_reader
 	return put_notice(&notice, err);
 }
 
-static enum status end_if_over(
-	struct pipeline *pipeline, struct store_reader *reader, const struct incident_row *open, struct error *err)
+static bool is_among(int64_t id, const int64_t *ids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+static enum status end_if_over(struct pipeline *pipeline, struct store_reader *reader, const struct incident_row *open,
+	bool is_staying, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct expendable text = {.job_id = open->job_id};
@@ -100,7 +108,7 @@ static enum status end_if_over(
 	TRY(store_read_job_by_id(reader, arena, open->job_id, &job, err));
 	TRY(store_read_job_retention(reader, open->job_id, &kept, err));
 	TRY(store_weigh_text(reader, &text, err));
-	if (text.stored_bytes && !kept.is_pinned)
+	if (text.stored_bytes && !kept.is_pinned && !is_staying)
 		return OK;
 	struct notice notice = {.pipeline = pipeline, .team = job.team, .row = *open};
 	notice.row.incident.state = INCIDENT_RECOVERED;
@@ -109,7 +117,8 @@ static enum status end_if_over(
 	return put_notice(&notice, err);
 }
 
-enum status retention_notices_end(struct pipeline *pipeline, struct store_reader *reader, struct error *err)
+enum status retention_notices_end(struct pipeline *pipeline, struct store_reader *reader, const int64_t *staying_ids,
+	size_t staying_count, struct error *err)
 {
 	AUTO(arena) arena = arena_new();
 	struct incident_row *rows;
@@ -119,7 +128,8 @@ enum status retention_notices_end(struct pipeline *pipeline, struct store_reader
 		return error_no_memory(err);
 	TRY(read_open(reader, arena, 0, LOOK_MAX, &rows, &count, err));
 	for (size_t i = 0; i < count; i++) {
-		enum status status = end_if_over(pipeline, reader, &rows[i], err);
+		enum status status = end_if_over(
+			pipeline, reader, &rows[i], is_among(rows[i].job_id, staying_ids, staying_count), err);
 		if (status != OK && status != ERR_NOT_FOUND) /* it is in the trash */
 			return status;
 	}

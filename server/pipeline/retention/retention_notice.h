@@ -16,5 +16,6 @@ enum status retention_notice_open(struct pipeline *pipeline, struct store_reader
 /* *since_ms 0: it is not said. */
 enum status retention_notice_since(
 	struct store_reader *reader, int64_t job_id, int64_t *since_ms, struct error *err) MUST_CHECK;
-/* Ends those of jobs without text, and of jobs that are pinned. */
-enum status retention_notices_end(struct pipeline *pipeline, struct store_reader *reader, struct error *err) MUST_CHECK;
+/* Ends those of jobs without text, of jobs that are pinned, and of these, whose text stays. */
+enum status retention_notices_end(struct pipeline *pipeline, struct store_reader *reader, const int64_t *staying_ids,
+	size_t count, struct error *err) MUST_CHECK;
