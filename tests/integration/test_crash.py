@@ -7,6 +7,7 @@ import random
 import sqlite3
 import threading
 
+from engine import of_a_file
 from smserver import PATIENCE_S, wait_until
 
 KILLS = int(os.environ.get("SM_KILLS", "20"))
@@ -172,6 +173,7 @@ def damage_journal(server, seq):
         database.commit()
 
 
+@of_a_file("what is in its tables")
 def test_a_damaged_journal_record_harms_its_own_lines_alone(make_server):
     server = make_server()
     for stream in ("algo-1", "algo-2"):
@@ -196,6 +198,7 @@ def test_a_damaged_journal_record_harms_its_own_lines_alone(make_server):
     server.wait_for_points("hurt", "train:loss", 21, "algo-1")
 
 
+@of_a_file("what is in its tables")
 def test_another_server_on_the_same_database_is_refused(server, make_server):
     second = make_server(start=False)
     second.database = server.database

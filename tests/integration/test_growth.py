@@ -10,7 +10,10 @@ import time
 
 import pytest
 
+from engine import of_a_file
 from smserver import Server, wait_until
+
+pytestmark = of_a_file("what is in its tables")
 
 FEW, MANY = 500, 4000
 A_STREAM = 500

@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 from shipping import lines
+from engine import of_a_file
 from smserver import Server, wait_until
 
 SLOT_BYTES, SLOTS, HASH_BYTES = 64 << 10, 2, 8
@@ -143,6 +144,7 @@ def as_an_older_one(path):
     path.write_bytes(data)
 
 
+@of_a_file("what is in its tables")
 def test_what_an_older_one_began_is_not_sent_again(make_server, ship):
     """It counted without a source. B, of this version, does not move that count."""
     server = make_server("--lease", "1s")

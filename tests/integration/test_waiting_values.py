@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from engine import of_a_file
 from smserver import Server, wait_until
 from test_carry import settled_export
 from test_derived import ARGUMENTS
@@ -43,6 +44,7 @@ def rows_of(server, table, *columns):
         return database.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}").fetchall()
 
 
+@of_a_file("what is in its tables")
 @pytest.mark.parametrize("tells", [False, True])
 def test_series_have_the_same_numbers_after_a_kill(start, tells):
     """Incidents know a series by its number, which follows from the order of the lines alone, whatever waited and was told by when."""

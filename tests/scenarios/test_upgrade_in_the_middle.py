@@ -12,7 +12,10 @@ sys.path.insert(0, str(HERE))
 
 import lives  # noqa: E402
 from facts import expect_facts  # noqa: E402
+from engine import of_a_file  # noqa: E402
 from smserver import wait_until  # noqa: E402
+
+pytestmark = of_a_file("an older one")
 
 
 def unpack(server, *statements):
