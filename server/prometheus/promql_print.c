@@ -20,19 +20,23 @@ static void print(const struct promql_node *node, struct buf *out);
 
 /* ---- words ---- */
 
+/* A byte that was written as \x99 may be no character of its own. */
 static void put_quoted(struct span text, struct buf *out)
 {
+	size_t length;
+
 	buf_append_char(out, '"');
-	for (size_t i = 0; i < text.len && !out->failure; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
+	for (; text.len && !out->failure; text = span_skip(text, length ? length : 1)) {
+		unsigned char c = (unsigned char)text.ptr[0];
+		length = span_utf8_length(text);
 		if (c == '"' || c == '\\')
 			buf_printf(out, "\\%c", c);
 		else if (c == '\n' || c == '\t' || c == '\r')
 			buf_append_text(out, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r");
-		else if (c < ' ' || c == 0x7f)
+		else if (c < ' ' || c == 0x7f || !length)
 			buf_printf(out, "\\x%02x", c);
 		else
-			buf_append_char(out, (char)c);
+			buf_append_span(out, span_of(text.ptr, length));
 	}
 	buf_append_char(out, '"');
 }

@@ -44,14 +44,15 @@ static bool is_order(enum query_compare compare)
 	return compare >= QUERY_LESS && compare <= QUERY_AT_LEAST;
 }
 
-/* Digits with a sign, point or exponent; no words like nan, which are text in most places. */
+/* Digits with a sign, point or exponent; no words like nan or 1.#IND, which are text in most places. */
 static bool parse_literal(struct span text, double *number)
 {
 	char first = text.len ? text.ptr[0] : 0, second = text.len > 1 ? text.ptr[1] : 0;
 	bool has_sign = first == '-' || first == '+';
 	char digit = has_sign ? second : first;
 
-	return (isdigit((unsigned char)digit) || digit == '.') && span_parse_double(text, number);
+	return (isdigit((unsigned char)digit) || digit == '.') && span_find_char(text, '#') < 0 &&
+	       span_parse_double(text, number);
 }
 
 struct unit {

@@ -63,6 +63,7 @@ def filled(make_server):
     return server
 
 
+@of_a_file("--log-bytes is refused on PostgreSQL")
 def test_over_the_budget_the_job_that_ended_first_loses_its_text_and_nothing_else(filled):
     used = used_when_sealed(filled)
     points = filled.points("old", "loss")["total_points"]
@@ -139,6 +140,7 @@ def test_a_checkpoint_outlives_the_line_that_named_its_path(make_server):
     assert (newest["step"], newest["path"], newest["text"]) == (80, None, None)
 
 
+@of_a_file("--log-bytes is refused on PostgreSQL")
 def test_a_pin_keeps_and_without_it_the_text_goes(filled):
     assert filled.put("/api/v1/retention", json={"log_bytes": 1}).status == 200
     wait_until(lambda: first_line(filled, "new").status == 410, what="all that may go to be gone")
@@ -294,6 +296,7 @@ def test_a_deleted_job_goes_at_once_and_its_rows_behind_it(make_server):
     wait_until(lambda: rows_left() == 0, what="the rows of the deleted job to go")
 
 
+@of_a_file("and its disk")
 def test_a_disk_without_room_stops_ingest_and_says_so(make_server, tmp_path):
     room = os.statvfs(tmp_path)
     server = make_server("--min-free-bytes", str(room.f_bavail * room.f_frsize * 2))
