@@ -1,11 +1,11 @@
 """sm-ship and others write into one stream: an offset counts what its sender sent, so each line is there once, in the order in which it came."""
 
 import os
-from engine import of_a_file
 import sqlite3
 
 import pytest
 from awsclients import boto, code
+from engine import of_a_file
 from howlong import IS_LONG
 from shipping import lines
 from smserver import wait_until
@@ -289,6 +289,7 @@ def test_a_batch_that_is_refused_moves_nothing(server):
     assert lines(server, "mix") == ["one", "two"]
 
 
+@of_a_file("what is in its tables")
 def test_a_stream_of_an_older_server_goes_on_where_it_stood(server):
     """There a stream had one count, which what others wrote moved, too; a sender knows it from a 409, and keeps it in its ledger."""
     assert at(server, 0, "one\n").status == 200
