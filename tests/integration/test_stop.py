@@ -105,6 +105,7 @@ def test_a_stop_comes_after_the_ranking_of_all(make_server):
     assert len(metrics) == 900 and [row["metric"] for row in metrics if "final" not in row] == []
 
 
+@of_a_file("what is beside it")
 def test_nothing_is_left_beside_the_database(server):
     server.send("j", "x")
     server.stop()
