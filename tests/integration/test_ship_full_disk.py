@@ -239,9 +239,9 @@ def test_what_a_killed_one_had_dropped_is_told_and_is_part_of_no_line(server, sh
     child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
     process.kill()
     process.wait()
-    printed = text.stat().st_size
     process.stdin.close()
     wait_until(lambda: not pathlib.Path(f"/proc/{child}").exists(), what="the end of the command")
+    printed = text.stat().st_size
     send_rest(server, ship, gone)
     stored = server.get("/api/v1/jobs/holes/logs/raw").raw
     assert b"\0" not in stored

@@ -16,7 +16,7 @@ struct line_reader {
 	bool has_holes; /* where a sm-ship that was killed had no room: their bytes are lost, and told so */
 	bool says_times; /* lines are read when they are written, so the time is worth telling */
 	uint64_t
-		old_to; /* bytes that were there before anybody read: none of their lines was written when it is read */
+		old_to; /* bytes that were there when the first were read, by lines that show their time: that is theirs */
 	int64_t ts_ms; /* told instead; 0: none */
 	struct buf pending; /* a line without its end */
 	uint64_t read_at; /* of a file */
