@@ -252,3 +252,39 @@ def test_what_a_killed_one_had_dropped_is_told_and_is_part_of_no_line(server, sh
     assert lost and kept[:40_000] == [line(i) for i in range(40_000)] and set(kept[:-1]) <= whole and len(set(kept)) == len(kept)
     assert not is_cut or any(one.startswith(kept[-1]) for one in whole), kept[-1]
     assert sum(len(one) + 1 for one in kept) - is_cut + sum(lost) == printed
+
+
+def test_an_end_that_cannot_be_noted_leaves_the_first_note_and_its_files(server, ship, tmp_path):
+    """All lines are with the server, which is gone then."""
+    process = ship.start("--job", "told", "--drain-timeout", "100ms", "--", sys.executable, "-c", PRINT_ALL % (10, "sys.stdin.read()"))
+    wait_until(lambda: server.get("/api/v1/jobs/told/streams").status == 200 and check_is_there(server, "told", 10), what="its lines")
+    server.kill()
+    note = next(ship.spool.glob("*.rest"))
+    aside = tmp_path / "note"
+    note.rename(aside)
+    (note / "in the way").mkdir(parents=True)
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 0 and f"cannot write '{note}'".encode() in stderr, stderr
+    (note / "in the way").rmdir()
+    note.rmdir()
+    aside.rename(note)
+    server.start(f"127.0.0.1:{server.port}")
+    send_rest(server, ship, server.url)
+    assert check_rest(server, "told", 10, 0) == [line(i) for i in range(10)]
+
+
+def check_is_there(server, job, count):
+    return server.get(f"/api/v1/jobs/{job}/logs/raw").raw.count(b"\n") == count
+
+
+def test_lines_that_nowhere_has_room_for_are_counted(ship):
+    """They waited in memory, and /tmp is full, too."""
+    alone, gone, count = ["unshare", "--mount", "--user", "--map-root-user"], f"http://127.0.0.1:{free_port()}", 5_000
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespaces here: no disk of a size can be made")
+    data = "".join(line(i) + "\n" for i in range(count)).encode()
+    mount = "mount -t tmpfs -o size=1m tmpfs /mnt && mount -t tmpfs -o size=64k tmpfs /tmp && exec \"$0\" \"$@\""
+    result = subprocess.run([*alone, "sh", "-c", mount, ship.program, "--job", "lost", "--server", gone, "--spool", "/mnt", "--drain-timeout", "100ms"],
+                            input=data, capture_output=True, timeout=60, env=ship.env, check=False)
+    assert result.returncode == 3 and result.stdout == data, result.stderr
+    assert b"5000 lines could not be kept and are lost" in result.stderr and b"how it ended are kept" not in result.stderr, result.stderr

@@ -154,6 +154,28 @@ TEST(spool_loss_stands_behind_what_is_lost)
 	close(fd);
 }
 
+/* Parts that are less than a block each, whole blocks together: the disk is to have them again. */
+TEST(spool_gives_back_the_blocks_of_small_parts_that_were_dropped)
+{
+	enum { LINE = 1000, LINES = 200, BLOCKS_BYTES = 4 * 4096 };
+	AUTO(spool) spool = spool_new(LINE);
+	AUTO_MEM char *text = mem_alloc(LINE);
+	struct stat info;
+	int fd = open_file("");
+	unsigned source = add(spool, fd, 0, true);
+	memset(text, 'x', LINE);
+	text[LINE - 1] = '\n';
+	for (int i = 0; i < LINES; i++) {
+		CHECK(write(fd, text, LINE) == LINE);
+		spool_put(spool, source, span_of(text, LINE), (uint64_t)i * LINE, 1);
+	}
+	CHECK_INT(spool_totals(spool).lost_lines, LINES - 1);
+	CHECK(fsync(fd) == 0 && fstat(fd, &info) == 0);
+	CHECK_INT(info.st_size, LINES * LINE);
+	CHECK(info.st_blocks * 512 <= BLOCKS_BYTES);
+	close(fd);
+}
+
 /* Whoever reads the file when we were killed would take half a line for one. */
 TEST(spool_leaves_no_part_of_a_write_that_failed)
 {
