@@ -3,11 +3,9 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
@@ -15,9 +13,6 @@ enum {
 	MERGE_ENTRIES = 4096, /* with more than this waiting, pieces that were read within a second share their time */
 	MERGE_TS_MS = 1000,
 	LOW_PUNCH_BYTES = 64 << 10, /* the same while the disk has no room */
-	MIN_BLOCK_BYTES = 4096,
-	MAX_BLOCK_BYTES = 1 << 20,
-	RESERVED_BYTES = 256 << 10, /* of the disk, behind what a child has written */
 	LOOK_AT_DISK_MS = 100,
 	LOOK_AT_DISK_BYTES = 1 << 20, /* others may write meanwhile, a sm-ship a rank among them */
 	RESERVED_ENTRIES = 64, /* the ring grows while it has so many: they are for when there is no memory */
@@ -34,13 +29,11 @@ struct source_state {
 	struct spool_source source;
 	uint64_t write_at; /* of spool_write */
 	uint64_t punched_end; /* free up to here */
-	uint64_t dropped_start, dropped_end; /* the last of a child's bytes that were not kept */
+	struct spool_disk_file disk;
 	uint64_t lost_end; /* where what was lost last would end */
-	uint64_t reserved_end; /* 0: nothing is reserved */
 	size_t entry_count;
 	uint64_t unsaid_lines, unsaid_bytes; /* of losses: there was no entry that could say so in their place */
 	unsigned unsaid_to;
-	bool cannot_punch;
 };
 
 struct spool {
@@ -125,7 +118,8 @@ enum status spool_add_source(
 	bool has_room =
 		mem_grow((void **)&spool->sources, spool->source_count, &spool->source_cap, sizeof *spool->sources);
 	if (has_room) {
-		spool->sources[spool->source_count] = (struct source_state){.source = *source};
+		spool->sources[spool->source_count] =
+			(struct source_state){.source = *source, .disk = {.fd = source->fd}};
 		*number = (unsigned)spool->source_count++;
 	}
 	pthread_mutex_unlock(&spool->lock);
@@ -167,56 +161,11 @@ static size_t count_lines(struct span text, bool has_open_end)
 	return lines;
 }
 
-static void punch(struct source_state *state, uint64_t start, uint64_t end)
-{
-	if (state->cannot_punch || !state->source.is_ours || end <= start)
-		return;
-	if (fallocate(state->source.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
-		    (off_t)(end - start)) != 0)
-		state->cannot_punch = errno != EINTR; /* not on this file system: the file grows, nothing is lost */
-}
-
-static uint64_t block_bytes(int fd)
-{
-	struct stat info;
-
-	if (fstat(fd, &info) != 0 || info.st_blksize < MIN_BLOCK_BYTES)
-		return MIN_BLOCK_BYTES;
-	return info.st_blksize < MAX_BLOCK_BYTES ? (uint64_t)info.st_blksize : MAX_BLOCK_BYTES;
-}
-
-/*
- * What is not kept of what a child has written. Whole blocks alone, and never its last byte: who reads the file when we were killed knows
- * a hole from NULs that were printed, and where the next line begins. A block that two such parts share goes with the second.
- */
-static void punch_dropped(struct source_state *state, uint64_t start, uint64_t end)
-{
-	if (end <= start || !state->source.is_ours)
-		return;
-	if (start != state->dropped_end)
-		state->dropped_start = start;
-	state->dropped_end = end;
-	uint64_t block = block_bytes(state->source.fd);
-	uint64_t from = start - state->dropped_start < block ? state->dropped_start : start - block;
-	punch(state, (from + block - 1) / block * block, (end - 1) / block * block);
-}
-
-/*
- * A command that says why it fails does so when the disk may be full: there is room for that behind what it has written. Not where memory
- * is the disk.
- */
-static void reserve(struct source_state *state, uint64_t end)
-{
-	if (end + RESERVED_BYTES / 2 > state->reserved_end &&
-		fallocate(state->source.fd, FALLOC_FL_KEEP_SIZE, (off_t)end, RESERVED_BYTES) == 0)
-		state->reserved_end = end + RESERVED_BYTES;
-}
-
 void spool_reserve(struct spool *spool, unsigned source)
 {
 	pthread_mutex_lock(&spool->lock);
 	if (spool_disk_free(spool->sources[source].source.fd) < UINT64_MAX)
-		reserve(&spool->sources[source], 0);
+		spool_disk_reserve(&spool->sources[source].disk, 0);
 	pthread_mutex_unlock(&spool->lock);
 }
 
@@ -291,15 +240,6 @@ static uint64_t disk_room(struct spool *spool, const struct source_state *state,
 
 	free_bytes = free_bytes < UINT64_MAX - own ? free_bytes + own : UINT64_MAX;
 	return free_bytes > left ? free_bytes - left : 0;
-}
-
-uint64_t spool_disk_free(int fd)
-{
-	struct statvfs info;
-
-	if (fstatvfs(fd, &info) != 0 || info.f_blocks == 0) /* memory has no blocks */
-		return UINT64_MAX;
-	return (uint64_t)info.f_bavail * info.f_frsize;
 }
 
 /* Under the lock. *most: what the source's file may come to hold in all. */
@@ -432,8 +372,8 @@ static void lose_rest(struct spool *spool, unsigned source, struct span rest, co
 /* Under the lock, when the disk was looked at: it is for others when it has little. */
 static void keep_reserve(struct spool *spool, unsigned source, uint64_t end)
 {
-	if (spool->sources[source].reserved_end && spool->disk_free > SPOOL_MIN_FREE_BYTES + SPOOL_LAST_BYTES)
-		reserve(&spool->sources[source], end);
+	if (spool->sources[source].disk.reserved_end && spool->disk_free > SPOOL_MIN_FREE_BYTES + SPOOL_LAST_BYTES)
+		spool_disk_reserve(&spool->sources[source].disk, end);
 }
 
 static void put(
@@ -459,7 +399,8 @@ static void put(
 		keep_reserve(spool, source, start + lines.len);
 		wake(spool);
 	}
-	punch_dropped(&spool->sources[source], start + kept, start + lines.len);
+	if (spool->sources[source].source.is_ours)
+		spool_disk_drop(&spool->sources[source].disk, start + kept, start + lines.len);
 	pthread_mutex_unlock(&spool->lock);
 }
 
@@ -521,7 +462,8 @@ static uint64_t place_of_write(struct spool *spool, unsigned source, int *fd)
 	struct source_state *state = &spool->sources[source];
 
 	*fd = state->source.fd;
-	if (state->cannot_punch && state->entry_count == 0 && state->write_at && ftruncate(state->source.fd, 0) == 0)
+	if (state->disk.cannot_punch && state->entry_count == 0 && state->write_at &&
+		ftruncate(state->source.fd, 0) == 0)
 		state->write_at = state->punched_end = state->lost_end = 0;
 	return state->write_at;
 }
@@ -642,7 +584,8 @@ static void advance(struct spool *spool, uint64_t bytes)
 	}
 	uint64_t step = spool->last_bytes ? LOW_PUNCH_BYTES : PUNCH_BYTES;
 	if (!spool->keeps_files && head->piece.start >= state->punched_end + step) {
-		punch(state, state->punched_end, head->piece.start);
+		if (state->source.is_ours)
+			spool_disk_punch(&state->disk, state->punched_end, head->piece.start);
 		state->punched_end = head->piece.start;
 	}
 }

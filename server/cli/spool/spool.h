@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "cli/spool/spool_batch.h"
+#include "cli/spool/spool_disk.h"
 
 struct spool;
 
@@ -19,13 +20,6 @@ struct spool_source {
 	unsigned stream; /* index of the stream that its lines go to */
 	bool is_ours; /* counted against the bound, punched when sent; else a file of the user, never touched */
 };
-
-enum {
-	SPOOL_MIN_FREE_BYTES = 16 << 20, /* of the folder's disk: they are left to the child and to others */
-	SPOOL_LAST_BYTES = 1 << 20, /* that a child's newest lines may hold where the disk has no more */
-};
-/* What the file's disk has free; UINT64_MAX: it has no bound of its own. */
-uint64_t spool_disk_free(int fd);
 
 struct spool *spool_new(uint64_t max_bytes) __attribute__((warn_unused_result)); /* NULL: out of memory */
 void spool_free(struct spool *spool);
