@@ -491,8 +491,8 @@ void spool_write(struct spool *spool, unsigned source, struct span lines, bool h
 	unsigned kept_lost_to = 0; /* what there was room for */
 	if (write_at(fd, span_of(lines.ptr, kept), at) < kept) {
 		kept_lost_to = spool_disk_free(fd) == UINT64_MAX ? SPOOL_LOST_TO_MEMORY : SPOOL_LOST_TO_DISK;
-		(void)!ftruncate(
-			fd, (off_t)at); /* whoever reads the file when we were killed must not find half of it */
+		/* Whoever reads the file when we were killed must not find half of it. */
+		(void)!ftruncate(fd, (off_t)at);
 	}
 	pthread_mutex_lock(&spool->lock);
 	if (kept && !kept_lost_to && !spool->is_discarding &&
