@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import pty
 import random
 import re
@@ -273,6 +274,46 @@ def test_what_was_in_a_file_before_it_was_followed_has_its_own_times(server, shi
         file.write(text.format(stamp(olds[1] + 1), "now"))
     wait_until(lambda: len(lines(server, "old")) == 3, what="the line of now")
     times = [row["ts_ms"] for row in server.get("/api/v1/jobs/old/logs?stream=algo-1&from=0").body["lines"]]
+    assert times[:2] == [second * 1000 for second in olds] and times[2] >= begun_s * 1000, times
+
+
+def open_files(pid):
+    for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            yield os.readlink(fd)
+
+
+@pytest.mark.parametrize("way", ["empty", "later"])
+def test_what_comes_into_a_file_that_was_empty_or_was_not_there_has_its_own_times(server, ship, tmp_path, way):
+    """In one piece: it was written before it could be read."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "first.log").write_text("there\n")
+    path, begun_s = folder / "sys.log", int(time.time())
+    olds = [begun_s - 600, begun_s - 590]
+    if way == "empty":
+        path.touch()
+    process = ship.start("--job", way, "--follow", str(folder / "*.log"))
+    wait_until(lambda: server.get(f"/api/v1/jobs/{way}/logs/raw?stream=first.log").raw == b"there\n", what="the first file")
+    if way == "empty":
+        wait_until(lambda: str(path) in open_files(process.pid), what="the empty file")
+    stamps = [time.strftime("%b %e %H:%M:%S", time.gmtime(second)) for second in (*olds, olds[1] + 1)]
+    aside = tmp_path / "aside"
+    aside.write_text("".join(f"{stamp} gpu06 kernel: link\n" for stamp in stamps[:2]))
+    if way == "empty":
+        path.write_bytes(aside.read_bytes())
+    else:
+        aside.rename(path)
+
+    def rows():
+        found = server.get(f"/api/v1/jobs/{way}/logs?stream=sys.log&from=0")
+        return found.body["lines"] if found.status == 200 else []
+
+    wait_until(lambda: len(rows()) == 2, what="the lines of before")
+    with path.open("a") as file:
+        file.write(f"{stamps[2]} gpu06 kernel: now\n")
+    wait_until(lambda: len(rows()) == 3, what="the line of now")
+    times = [row["ts_ms"] for row in rows()]
     assert times[:2] == [second * 1000 for second in olds] and times[2] >= begun_s * 1000, times
 
 

@@ -177,3 +177,114 @@ def test_lines_that_wait_in_memory_are_kept_where_there_is_room(server, ship, sp
         for note in notes:
             note.unlink(missing_ok=True)
             note.with_suffix(".left").unlink(missing_ok=True)
+
+
+LAST_WORDS = """
+import os, sys
+print("begin", flush=True)
+checkpoint = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+try:
+    while os.statvfs(sys.argv[1]).f_bavail * 4096 > int(sys.argv[2]):
+        os.write(checkpoint, bytes(4096))
+except OSError as error:
+    print(error)
+for i in range(500):
+    print("last words", i, "x" * 200, flush=True)
+print("OSError: no checkpoint", file=sys.stderr, flush=True)
+sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize("left_bytes", [0, MIB, 12 * MIB])
+@pytest.mark.parametrize("is_away", [False, True])
+def test_a_command_that_fills_the_disk_itself_says_why_it_failed(server, ship, spool_disk, left_bytes, is_away):
+    """Its checkpoint takes what is left to others; what it prints then is on the disk already, or has room there that nobody else could take."""
+    folder, gone = spool_disk(40), f"http://127.0.0.1:{free_port()}"
+    away = ["--server", gone, "--drain-timeout", "100ms"] if is_away else []
+    result = ship.run("--job", "words", *away, "--", sys.executable, "-c", LAST_WORDS, str(folder / "checkpoint"), str(left_bytes))
+    printed = [*result.stdout.decode().splitlines(), "OSError: no checkpoint"]
+    assert result.returncode == 1 and b"OSError: no checkpoint" in result.stderr and b"dropped" not in result.stderr and b"cannot write" not in result.stderr, result.stderr
+    assert len(printed) == 502
+    if is_away:
+        (folder / "checkpoint").unlink()
+        send_rest(server, ship, gone)
+    stored = server.get("/api/v1/jobs/words/logs/raw").raw.decode().splitlines()
+    assert sorted(stored) == sorted(printed) and [one for one in stored if one != printed[-1]] == printed[:-1]
+    assert server.get("/api/v1/jobs/words").body["TrainingJobStatus"] == "Failed"
+
+
+def test_a_disk_that_others_keep_full_costs_no_line_while_the_server_takes_them(server, ship, spool_disk):
+    """More than may stay on it at once."""
+    folder, count = spool_disk(40), 20_000
+    script = f"""
+import os, time
+os.posix_fallocate(os.open({str(folder / "others")!r}, os.O_WRONLY | os.O_CREAT), 0, 30 << 20)
+for i in range({count}):
+    print(f"line {{i:07d}} {{'x' * 400}}", flush=i % 100 == 0)
+    if i % 100 == 0:
+        time.sleep(0.02)
+"""
+    result = ship.run("--job", "flows", "--", sys.executable, "-c", script)
+    assert result.returncode == 0 and b"dropped" not in result.stderr, result.stderr[-1000:]
+    assert check_rest(server, "flows", count, 0) == [line(i) for i in range(count)]
+
+
+def test_what_a_killed_one_had_dropped_is_told_and_is_part_of_no_line(server, ship, spool_disk):
+    """Its holes are no NULs, and what was printed around them is there in whole lines."""
+    gone, folder = f"http://127.0.0.1:{free_port()}", spool_disk(40)
+    process = subprocess.Popen([ship.program, "--job", "holes", "--server", gone, "--", sys.executable, "-c", PRINT_ALL % (150_000, "sys.stdin.read()")],
+                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ship.env)
+    wait_until(lambda: any(text.stat().st_size > 30 * MIB for text in folder.glob("*.out")) and free(folder) >= LEFT_BYTES - MIB, what="what is dropped")
+    text = next(folder.glob("*.out"))
+    child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+    process.kill()
+    process.wait()
+    process.stdin.close()
+    wait_until(lambda: not pathlib.Path(f"/proc/{child}").exists(), what="the end of the command")
+    printed = text.stat().st_size
+    send_rest(server, ship, gone)
+    stored = server.get("/api/v1/jobs/holes/logs/raw").raw
+    assert b"\0" not in stored
+    lost = [int(re.fullmatch(r"smfleet: (\d+) bytes were lost because there was no room for them", one)[1]) for one in stored.decode().splitlines() if one.startswith("smfleet: ")]
+    kept = [one for one in stored.decode().splitlines() if not one.startswith("smfleet: ")]
+    whole = {line(i) for i in range(150_000)}
+    is_cut = kept[-1] not in whole  # by the disk, within the last write; else that was dropped, too
+    assert lost and kept[:40_000] == [line(i) for i in range(40_000)] and set(kept[:-1]) <= whole and len(set(kept)) == len(kept)
+    assert not is_cut or any(one.startswith(kept[-1]) for one in whole), kept[-1]
+    assert sum(len(one) + 1 for one in kept) - is_cut + sum(lost) == printed
+
+
+def test_an_end_that_cannot_be_noted_leaves_the_first_note_and_its_files(server, ship, tmp_path):
+    """All lines are with the server, which is gone then."""
+    process = ship.start("--job", "told", "--drain-timeout", "100ms", "--", sys.executable, "-c", PRINT_ALL % (10, "sys.stdin.read()"))
+    wait_until(lambda: server.get("/api/v1/jobs/told/streams").status == 200 and check_is_there(server, "told", 10), what="its lines")
+    server.kill()
+    note = next(ship.spool.glob("*.rest"))
+    aside = tmp_path / "note"
+    note.rename(aside)
+    (note / "in the way").mkdir(parents=True)
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 0 and f"cannot write '{note}'".encode() in stderr, stderr
+    (note / "in the way").rmdir()
+    note.rmdir()
+    aside.rename(note)
+    server.start(f"127.0.0.1:{server.port}")
+    send_rest(server, ship, server.url)
+    assert check_rest(server, "told", 10, 0) == [line(i) for i in range(10)]
+
+
+def check_is_there(server, job, count):
+    return server.get(f"/api/v1/jobs/{job}/logs/raw").raw.count(b"\n") == count
+
+
+def test_lines_that_nowhere_has_room_for_are_counted(ship):
+    """They waited in memory, and /tmp is full, too."""
+    alone, gone, count = ["unshare", "--mount", "--user", "--map-root-user"], f"http://127.0.0.1:{free_port()}", 5_000
+    if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespaces here: no disk of a size can be made")
+    data = "".join(line(i) + "\n" for i in range(count)).encode()
+    mount = "mount -t tmpfs -o size=1m tmpfs /mnt && mount -t tmpfs -o size=64k tmpfs /tmp && exec \"$0\" \"$@\""
+    result = subprocess.run([*alone, "sh", "-c", mount, ship.program, "--job", "lost", "--server", gone, "--spool", "/mnt", "--drain-timeout", "100ms"],
+                            input=data, capture_output=True, timeout=60, env=ship.env, check=False)
+    assert result.returncode == 3 and result.stdout == data, result.stderr
+    assert b"5000 lines could not be kept and are lost" in result.stderr and b"how it ended are kept" not in result.stderr, result.stderr

@@ -48,7 +48,7 @@ struct watch {
 	char **event_paths;
 	size_t event_count, event_cap;
 	struct refused_files refused;
-	int64_t globbed_ms; /* 0: not yet, what is found was there when sm-ship began */
+	int64_t globbed_ms;
 };
 
 static void file_free(struct file *file)
@@ -191,6 +191,19 @@ static bool shows_its_time(int fd, const struct stat *info)
 	       last_ms > written_ms - OLD_BEFORE_MS && last_ms < written_ms + OLD_BEHIND_MS;
 }
 
+/*
+ * Before the first bytes are read: they may have been there before we were, or come in one piece into a file that was empty, or with the file
+ * itself.
+ */
+static void judge_times(struct file *file)
+{
+	struct stat info;
+
+	if (file->reader.says_times && !file->reader.old_to && fstat(file->reader.fd, &info) == 0 &&
+		(uint64_t)info.st_size > file->reader.read_at && shows_its_time(file->reader.fd, &info))
+		file->reader.old_to = (uint64_t)info.st_size;
+}
+
 /* Takes the descriptor. */
 static enum status file_of(
 	struct watch *watch, int fd, const char *path, unsigned stream, struct file **out, struct error *err)
@@ -213,8 +226,6 @@ static enum status file_of(
 	file->inode = info.st_ino;
 	line_reader_init(&file->reader, fd, -1, 0);
 	file->reader.says_times = watch->options.follows;
-	if (!watch->globbed_ms && shows_its_time(fd, &info))
-		file->reader.old_to = (uint64_t)info.st_size;
 	if (watch->options.past_ms) {
 		int64_t first_ms = watch->options.untimed_ms;
 		first_time_find(fd, clock_wall_ms(), &first_ms);
@@ -246,6 +257,8 @@ static size_t read_all(struct watch *watch, struct file *file)
 {
 	size_t sum = 0;
 
+	if (file->reader.read_at == 0)
+		judge_times(file);
 	for (size_t got; (got = line_reader_read(&file->reader, watch->options.spool)) > 0;)
 		sum += got;
 	if (sum && !file->is_seen && watch->options.ledger) {
@@ -302,6 +315,7 @@ static enum status open_left(struct watch *watch, const char *path, unsigned str
 			continue;
 		TRY(file_of(watch, fd, path, stream, &files[i], err));
 		files[i]->reader.read_at = page->is_elsewhere ? 0 : page->files[i].at;
+		judge_times(files[i]);
 		++*found;
 	}
 	return OK;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -84,6 +85,67 @@ static void skip_hole(struct line_reader *reader)
 	}
 }
 
+/* From read_at to the next data, or the end; 0: there is none. */
+static uint64_t hole_at(const struct line_reader *reader)
+{
+	off_t data = lseek(reader->fd, (off_t)reader->read_at, SEEK_DATA);
+	struct stat info;
+
+	if (data < 0 && errno == ENXIO && fstat(reader->fd, &info) == 0)
+		data = info.st_size;
+	return data > (off_t)reader->read_at ? (uint64_t)data - reader->read_at : 0;
+}
+
+/* How many bytes to read: not into a hole. */
+static size_t bytes_to_hole(const struct line_reader *reader)
+{
+	off_t hole = lseek(reader->fd, (off_t)reader->read_at, SEEK_HOLE);
+
+	if (hole <= (off_t)reader->read_at || hole - (off_t)reader->read_at > READ_BYTES)
+		return READ_BYTES;
+	return (size_t)(hole - (off_t)reader->read_at);
+}
+
+static void tell_lost(struct line_reader *reader, struct spool *spool)
+{
+	if (reader->lost_bytes)
+		spool_put_piece(spool, reader->source,
+			&(struct spool_piece){.start = reader->read_at - reader->pending.len,
+				.end = reader->read_at - reader->pending.len,
+				.lost_lines = 1,
+				.lost_bytes = reader->lost_bytes,
+				.lost_to = SPOOL_LOST_TO_HOLE,
+				.ts_ms = reader->ts_ms});
+	reader->lost_bytes = 0;
+}
+
+/* The line that a hole begins in is lost with it. */
+static void pass_hole(struct line_reader *reader)
+{
+	uint64_t bytes = hole_at(reader);
+
+	if (!bytes)
+		return;
+	reader->lost_bytes += reader->pending.len + bytes;
+	reader->pending.len = 0;
+	reader->read_at += bytes;
+}
+
+/* And the one that it ends in. */
+static void pass_line_of_hole(struct line_reader *reader, struct spool *spool)
+{
+	ptrdiff_t end = span_find_char(buf_span(&reader->pending), '\n');
+	size_t passed = end < 0 ? reader->pending.len : (size_t)end + 1;
+
+	if (!reader->lost_bytes)
+		return;
+	reader->lost_bytes += passed;
+	reader->pending.len -= passed;
+	memmove(reader->pending.ptr, reader->pending.ptr + passed, reader->pending.len);
+	if (end >= 0)
+		tell_lost(reader, spool);
+}
+
 static void keep_head(struct line_reader *reader)
 {
 	if (reader->is_pipe || reader->head_len == LINE_READER_HEAD_BYTES)
@@ -103,17 +165,20 @@ bool line_reader_knows(const struct line_reader *reader, int fd)
 
 size_t line_reader_read(struct line_reader *reader, struct spool *spool)
 {
-	char *room = buf_reserve(&reader->pending, READ_BYTES);
 	ssize_t got;
 
-	if (!room)
-		return 0;
-	if (reader->is_first && !reader->is_pipe && reader->read_at == 0)
+	if (reader->has_holes)
+		pass_hole(reader);
+	else if (reader->is_first && !reader->is_pipe && reader->read_at == 0)
 		skip_hole(reader);
 	reader->is_first = false;
+	size_t len = reader->has_holes ? bytes_to_hole(reader) : READ_BYTES;
+	char *room = buf_reserve(&reader->pending, len);
+	if (!room)
+		return 0;
 	do {
-		got = reader->is_pipe ? read(reader->fd, room, READ_BYTES)
-				      : pread(reader->fd, room, READ_BYTES, (off_t)reader->read_at);
+		got = reader->is_pipe ? read(reader->fd, room, len)
+				      : pread(reader->fd, room, len, (off_t)reader->read_at);
 	} while (got < 0 && errno == EINTR);
 	if (got <= 0)
 		return 0;
@@ -121,11 +186,13 @@ size_t line_reader_read(struct line_reader *reader, struct spool *spool)
 	reader->read_at += (uint64_t)got;
 	buf_advance(&reader->pending, (size_t)got);
 	pass_through(reader, span_of(room, (size_t)got));
+	pass_line_of_hole(reader, spool);
 	put_pending(reader, spool, false);
 	return (size_t)got;
 }
 
 void line_reader_finish(struct line_reader *reader, struct spool *spool)
 {
+	tell_lost(reader, spool);
 	put_pending(reader, spool, true);
 }

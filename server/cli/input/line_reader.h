@@ -13,15 +13,17 @@ struct line_reader {
 	int pass_fd; /* -1: not passed through */
 	unsigned source; /* in the spool */
 	bool is_pipe; /* read once and kept in the spool's file; else a file that is read where it is */
+	bool has_holes; /* where a sm-ship that was killed had no room: their bytes are lost, and told so */
 	bool says_times; /* lines are read when they are written, so the time is worth telling */
 	uint64_t
-		old_to; /* bytes that were there before anybody read: none of their lines was written when it is read */
+		old_to; /* bytes that were there when the first were read, by lines that show their time: that is theirs */
 	int64_t ts_ms; /* told instead; 0: none */
 	struct buf pending; /* a line without its end */
 	uint64_t read_at; /* of a file */
 	char head[LINE_READER_HEAD_BYTES]; /* how the file starts, by which it is known again */
 	size_t head_len;
 	bool is_first; /* nothing was read yet */
+	uint64_t lost_bytes; /* around a hole, up to the next line */
 };
 
 void line_reader_init(struct line_reader *reader, int fd, int pass_fd, unsigned source);

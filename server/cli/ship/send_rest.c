@@ -121,6 +121,7 @@ static void put_text(struct rest *rest, size_t index)
 		return;
 	const struct ledger_file *file = find_file(rest, &info);
 	line_reader_init(&reader, rest->texts[index], -1, rest->sources[index]);
+	reader.has_holes = true;
 	reader.ts_ms = (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000;
 	reader.read_at = file && file->at <= (uint64_t)info.st_size ? file->at : 0; /* an empty one begins anew */
 	while (line_reader_read(&reader, rest->spool) > 0)

@@ -75,6 +75,7 @@ static enum status add_input(struct ship *ship, int fd, int pass_fd, struct erro
 
 	*input = (struct intake_input){.fd = fd, .pass_fd = pass_fd};
 	TRY(spool_add_source(ship->spool, &(struct spool_source){.fd = fd, .is_ours = true}, &input->source, err));
+	spool_reserve(ship->spool, input->source);
 	ship->input_count++;
 	return OK;
 }
@@ -146,7 +147,9 @@ static enum status open_ledger(struct ship *ship, const char *folder, struct err
 	if (!page)
 		return error_no_memory(err);
 	TRY(ledger_new(&ship->ledger, folder, options_text(ship->options, "server"), ship->rest.texts[0], 1, err));
-	return ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, err);
+	TRY(ledger_open_stream(ship->ledger, 0, ship->identity->stream, page, &has_page, err));
+	ledger_reserve(ship->ledger, 0);
+	return OK;
 }
 
 /* For what is left in our own files when we are killed: where each stands, and whose they are. */

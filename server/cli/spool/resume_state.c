@@ -392,6 +392,11 @@ enum status ledger_open_stream(struct ledger *ledger, unsigned number, const cha
 	return find_newest(ledger, stream, name, page, has_page, err);
 }
 
+void ledger_reserve(struct ledger *ledger, unsigned number)
+{
+	(void)!fallocate(ledger->streams[number].fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)SLOTS * SLOT_BYTES);
+}
+
 void ledger_adopt(struct ledger *ledger, unsigned number, const struct ledger_page *page)
 {
 	struct stream_ledger *stream = &ledger->streams[number];
@@ -570,7 +575,7 @@ void ledger_pass(struct ledger *ledger, unsigned number, const struct spool_batc
 	for (size_t i = 0; i < batch->piece_count && bytes > 0; i++) { /* the next batch that is noted writes it */
 		const struct spool_piece *piece = &batch->pieces[i];
 		uint64_t part = spool_piece_bytes(piece), at = piece->end;
-		if (bytes < part)
+		if (bytes < part && !piece->lost_lines)
 			at = piece->start + bytes;
 		set_place(find_file(stream->page, piece->fd), piece->fd, at, at);
 		bytes -= bytes < part ? bytes : part;

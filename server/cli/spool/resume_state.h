@@ -47,6 +47,8 @@ void ledger_free(struct ledger *ledger);
  * (is_elsewhere): how much of it this server has, the server has to be asked. ERR_CONFLICT: another process that runs sends it. */
 enum status ledger_open_stream(struct ledger *ledger, unsigned stream, const char *name, struct ledger_page *page,
 	bool *has_page, struct error *err) MUST_CHECK;
+/* Of one that was opened: its pages have room on the disk from now on, whoever fills that. */
+void ledger_reserve(struct ledger *ledger, unsigned stream);
 /* The stream goes on where the page says. */
 void ledger_adopt(struct ledger *ledger, unsigned stream, const struct ledger_page *page);
 /* The stream's files are read from their starts again: the server may have what they begin with. */

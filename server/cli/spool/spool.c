@@ -3,18 +3,16 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
 	PUNCH_BYTES = 1 << 20, /* freed in steps of this size: a system call a batch would cost more than it frees */
 	MERGE_ENTRIES = 4096, /* with more than this waiting, pieces that were read within a second share their time */
 	MERGE_TS_MS = 1000,
-	MAX_PAGE_BYTES = 64 << 10,
+	LOW_PUNCH_BYTES = 64 << 10, /* the same while the disk has no room */
 	LOOK_AT_DISK_MS = 100,
 	LOOK_AT_DISK_BYTES = 1 << 20, /* others may write meanwhile, a sm-ship a rank among them */
 	RESERVED_ENTRIES = 64, /* the ring grows while it has so many: they are for when there is no memory */
@@ -31,11 +29,11 @@ struct source_state {
 	struct spool_source source;
 	uint64_t write_at; /* of spool_write */
 	uint64_t punched_end; /* free up to here */
-	uint64_t dropped_start, dropped_end; /* the last of a child's bytes that were not kept */
+	struct spool_disk_file disk;
+	uint64_t lost_end; /* where what was lost last would end */
 	size_t entry_count;
 	uint64_t unsaid_lines, unsaid_bytes; /* of losses: there was no entry that could say so in their place */
 	unsigned unsaid_to;
-	bool cannot_punch;
 };
 
 struct spool {
@@ -50,6 +48,7 @@ struct spool {
 	uint64_t unlooked_bytes; /* that have come to it since */
 	int64_t looked_ms;
 	uint64_t kept_bytes; /* of our files */
+	uint64_t last_bytes; /* of these, on what is left to others: at most SPOOL_LAST_BYTES */
 	uint64_t waiting_bytes; /* of all files */
 	uint64_t wake_bytes; /* when so many wait, who waits for a batch is woken */
 	struct spool_totals totals;
@@ -119,7 +118,8 @@ enum status spool_add_source(
 	bool has_room =
 		mem_grow((void **)&spool->sources, spool->source_count, &spool->source_cap, sizeof *spool->sources);
 	if (has_room) {
-		spool->sources[spool->source_count] = (struct source_state){.source = *source};
+		spool->sources[spool->source_count] =
+			(struct source_state){.source = *source, .disk = {.fd = source->fd}};
 		*number = (unsigned)spool->source_count++;
 	}
 	pthread_mutex_unlock(&spool->lock);
@@ -161,25 +161,12 @@ static size_t count_lines(struct span text, bool has_open_end)
 	return lines;
 }
 
-static void punch(struct source_state *state, uint64_t start, uint64_t end)
+void spool_reserve(struct spool *spool, unsigned source)
 {
-	if (state->cannot_punch || !state->source.is_ours || end <= start)
-		return;
-	if (fallocate(state->source.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
-		    (off_t)(end - start)) != 0)
-		state->cannot_punch = errno != EINTR; /* not on this file system: the file grows, nothing is lost */
-}
-
-/* What is not kept of what a child has written. A page that two such parts share is freed when both are punched at once. */
-static void punch_dropped(struct source_state *state, uint64_t start, uint64_t end)
-{
-	if (end <= start)
-		return;
-	if (start != state->dropped_end)
-		state->dropped_start = start;
-	state->dropped_end = end;
-	punch(state, start - state->dropped_start < MAX_PAGE_BYTES ? state->dropped_start : start - MAX_PAGE_BYTES,
-		end);
+	pthread_mutex_lock(&spool->lock);
+	if (spool_disk_free(spool->sources[source].source.fd) < UINT64_MAX)
+		spool_disk_reserve(&spool->sources[source].disk, 0);
+	pthread_mutex_unlock(&spool->lock);
 }
 
 /* Under the lock: losses stand where the lines would. False: there is no memory for that yet. */
@@ -197,6 +184,7 @@ static bool say_loss(struct spool *spool, unsigned source, int64_t ts_ms)
 	last->piece.lost_lines += state->unsaid_lines;
 	last->piece.lost_bytes += state->unsaid_bytes;
 	last->piece.lost_to |= state->unsaid_to;
+	last->piece.start = last->piece.end = state->lost_end; /* so a ledger goes on behind them */
 	state->unsaid_lines = state->unsaid_bytes = 0;
 	state->unsaid_to = 0;
 	return true;
@@ -212,18 +200,20 @@ static void say_losses(struct spool *spool)
 	spool->has_unsaid = has_unsaid;
 }
 
-/* Under the lock: counts a loss. */
-static void lose(struct spool *spool, unsigned source, uint64_t lines, uint64_t bytes, unsigned lost_to, int64_t ts_ms)
+/* Under the lock: counts a loss, whose bytes would end there in the source's file. */
+static void lose(struct spool *spool, unsigned source, const struct spool_piece *loss)
 {
 	struct source_state *state = &spool->sources[source];
+	uint64_t lines = loss->lost_lines, bytes = loss->lost_bytes;
 
+	state->lost_end = loss->end;
 	spool->totals.lost_lines += lines;
 	spool->totals.lost_bytes += bytes;
 	state->unsaid_lines += lines;
 	state->unsaid_bytes += bytes;
-	state->unsaid_to |= lost_to;
-	spool->totals.lost_to |= lost_to;
-	spool->has_unsaid = !say_loss(spool, source, ts_ms) || spool->has_unsaid;
+	state->unsaid_to |= loss->lost_to;
+	spool->totals.lost_to |= loss->lost_to;
+	spool->has_unsaid = !say_loss(spool, source, loss->ts_ms) || spool->has_unsaid;
 }
 
 /* On a share it costs a round trip: so not for each line. */
@@ -242,23 +232,14 @@ static uint64_t disk_free(struct spool *spool, const struct source_state *state,
 
 /*
  * How much more may go to the folder's disk: a child that writes there must not find it full by our doing. own: bytes of the source that are
- * on it already, from those on that are asked for; they go where they are not kept.
+ * on it already, from those on that are asked for; they go where they are not kept. Then the child's last lines are to have room yet.
  */
 static uint64_t disk_room(struct spool *spool, const struct source_state *state, uint64_t more, uint64_t own)
 {
-	uint64_t free_bytes = disk_free(spool, state, more);
+	uint64_t free_bytes = disk_free(spool, state, more), left = SPOOL_MIN_FREE_BYTES + (own ? SPOOL_LAST_BYTES : 0);
 
 	free_bytes = free_bytes < UINT64_MAX - own ? free_bytes + own : UINT64_MAX;
-	return free_bytes > SPOOL_MIN_FREE_BYTES ? free_bytes - SPOOL_MIN_FREE_BYTES : 0;
-}
-
-uint64_t spool_disk_free(int fd)
-{
-	struct statvfs info;
-
-	if (fstatvfs(fd, &info) != 0 || info.f_blocks == 0) /* memory has no blocks */
-		return UINT64_MAX;
-	return (uint64_t)info.f_bavail * info.f_frsize;
+	return free_bytes > left ? free_bytes - left : 0;
 }
 
 /* Under the lock. *most: what the source's file may come to hold in all. */
@@ -278,6 +259,20 @@ static size_t whole_lines_within(struct span text, uint64_t room)
 	return end ? (size_t)(end - text.ptr) + 1 : 0;
 }
 
+/*
+ * Under the lock: what more of a child's newest lines may stay on a disk that has no room for them: they are on it, and say why it failed.
+ * Each line that is sent gives room back.
+ */
+static uint64_t last_room(const struct spool *spool, uint64_t most)
+{
+	uint64_t within = spool->max_bytes > spool->kept_bytes ? spool->max_bytes - spool->kept_bytes : 0;
+	uint64_t room = SPOOL_LAST_BYTES - spool->last_bytes;
+
+	if (most >= spool->max_bytes)
+		return 0;
+	return room < within ? room : within;
+}
+
 /* Under the lock: how much of the text there is room for, in whole lines; *lost_to: what the rest is lost to. */
 static size_t admit(struct spool *spool, unsigned source, struct span text, uint64_t own, unsigned *lost_to)
 {
@@ -293,12 +288,15 @@ static size_t admit(struct spool *spool, unsigned source, struct span text, uint
 		spool->looked_ms = 0; /* nothing is dropped for what was so a moment ago */
 		room = room_for(spool, source, text.len, own, &most);
 	}
-	if (text.len > room || spool->is_dropping)
+	uint64_t all = room + (own ? last_room(spool, most) : 0);
+	if (text.len > all || spool->is_dropping)
 		*lost_to = most < spool->max_bytes ? SPOOL_LOST_TO_DISK : SPOOL_LOST_TO_BOUND;
-	if (spool->is_dropping && room < most / 8)
+	if (spool->is_dropping && all < most / 8)
 		return 0; /* else losses and lines would alternate, one notice each */
-	spool->is_dropping = text.len > room;
-	size_t kept = whole_lines_within(text, room);
+	spool->is_dropping = text.len > all;
+	size_t kept = whole_lines_within(text, all);
+	if (own)
+		spool->last_bytes = text.len <= room ? 0 : spool->last_bytes + (kept > room ? kept - room : 0);
 	spool->unlooked_bytes += kept;
 	return kept;
 }
@@ -360,6 +358,24 @@ static void wake(struct spool *spool)
 		pthread_cond_signal(&spool->changed);
 }
 
+/* Under the lock: of what came, the lines that are not kept. of: all but how many they are. */
+static void lose_rest(struct spool *spool, unsigned source, struct span rest, const struct spool_piece *of)
+{
+	struct spool_piece loss = *of;
+
+	loss.lost_lines = count_lines(rest, of->has_open_end);
+	loss.lost_bytes = rest.len;
+	if (rest.len)
+		lose(spool, source, &loss);
+}
+
+/* Under the lock, when the disk was looked at: it is for others when it has little. */
+static void keep_reserve(struct spool *spool, unsigned source, uint64_t end)
+{
+	if (spool->sources[source].disk.reserved_end && spool->disk_free > SPOOL_MIN_FREE_BYTES + SPOOL_LAST_BYTES)
+		spool_disk_reserve(&spool->sources[source].disk, end);
+}
+
 static void put(
 	struct spool *spool, unsigned source, struct span lines, uint64_t start, bool has_open_end, int64_t ts_ms)
 {
@@ -375,13 +391,16 @@ static void put(
 			lost_to = kept == lines.len ? SPOOL_LOST_TO_MEMORY : lost_to | SPOOL_LOST_TO_MEMORY;
 			kept = 0;
 		}
-		if (kept < lines.len) {
-			struct span rest = span_skip(lines, kept);
-			lose(spool, source, count_lines(rest, has_open_end), rest.len, lost_to, ts_ms);
-		}
+		lose_rest(spool, source, span_skip(lines, kept),
+			&(struct spool_piece){.end = start + lines.len,
+				.has_open_end = has_open_end,
+				.lost_to = lost_to,
+				.ts_ms = ts_ms});
+		keep_reserve(spool, source, start + lines.len);
 		wake(spool);
 	}
-	punch_dropped(&spool->sources[source], start + kept, start + lines.len);
+	if (spool->sources[source].source.is_ours)
+		spool_disk_drop(&spool->sources[source].disk, start + kept, start + lines.len);
 	pthread_mutex_unlock(&spool->lock);
 }
 
@@ -409,10 +428,13 @@ void spool_put_piece(struct spool *spool, unsigned source, const struct spool_pi
 			spool->kept_bytes += piece->end - piece->start;
 		pthread_cond_signal(&spool->changed);
 	} else if (!spool->is_discarding) { /* how many lines they were is in the file */
-		bool is_loss = piece->lost_lines != 0;
-		lose(spool, source, is_loss ? piece->lost_lines : 1,
-			is_loss ? piece->lost_bytes : piece->end - piece->start,
-			is_loss ? piece->lost_to : SPOOL_LOST_TO_MEMORY, piece->ts_ms);
+		struct spool_piece loss = *piece;
+		if (!piece->lost_lines) {
+			loss.lost_lines = 1;
+			loss.lost_bytes = piece->end - piece->start;
+			loss.lost_to = SPOOL_LOST_TO_MEMORY;
+		}
+		lose(spool, source, &loss);
 	}
 	pthread_mutex_unlock(&spool->lock);
 }
@@ -440,8 +462,9 @@ static uint64_t place_of_write(struct spool *spool, unsigned source, int *fd)
 	struct source_state *state = &spool->sources[source];
 
 	*fd = state->source.fd;
-	if (state->cannot_punch && state->entry_count == 0 && state->write_at && ftruncate(state->source.fd, 0) == 0)
-		state->write_at = state->punched_end = 0;
+	if (state->disk.cannot_punch && state->entry_count == 0 && state->write_at &&
+		ftruncate(state->source.fd, 0) == 0)
+		state->write_at = state->punched_end = state->lost_end = 0;
 	return state->write_at;
 }
 
@@ -466,8 +489,11 @@ void spool_write(struct spool *spool, unsigned source, struct span lines, bool h
 		return;
 	uint64_t at = begin_write(spool, source, &fd, &kept, &lost_to, lines);
 	unsigned kept_lost_to = 0; /* what there was room for */
-	if (write_at(fd, span_of(lines.ptr, kept), at) < kept)
+	if (write_at(fd, span_of(lines.ptr, kept), at) < kept) {
 		kept_lost_to = spool_disk_free(fd) == UINT64_MAX ? SPOOL_LOST_TO_MEMORY : SPOOL_LOST_TO_DISK;
+		/* Whoever reads the file when we were killed must not find half of it. */
+		(void)!ftruncate(fd, (off_t)at);
+	}
 	pthread_mutex_lock(&spool->lock);
 	if (kept && !kept_lost_to && !spool->is_discarding &&
 		!keep(spool, source, at, kept, has_open_end && kept == lines.len, ts_ms))
@@ -476,9 +502,10 @@ void spool_write(struct spool *spool, unsigned source, struct span lines, bool h
 		lost_to = kept == lines.len ? kept_lost_to : lost_to | kept_lost_to;
 		kept = 0;
 	}
-	struct span rest = span_skip(lines, kept);
-	if (rest.len && !spool->is_discarding)
-		lose(spool, source, count_lines(rest, has_open_end), rest.len, lost_to, ts_ms);
+	if (!spool->is_discarding)
+		lose_rest(spool, source, span_skip(lines, kept),
+			&(struct spool_piece){
+				.end = at + kept, .has_open_end = has_open_end, .lost_to = lost_to, .ts_ms = ts_ms});
 	spool->sources[source].write_at = at + kept;
 	wake(spool);
 	pthread_mutex_unlock(&spool->lock);
@@ -551,10 +578,14 @@ static void advance(struct spool *spool, uint64_t bytes)
 
 	head->piece.start += bytes;
 	spool->waiting_bytes -= bytes;
-	if (state->source.is_ours)
+	if (state->source.is_ours) {
 		spool->kept_bytes -= bytes;
-	if (!spool->keeps_files && head->piece.start - state->punched_end >= PUNCH_BYTES) {
-		punch(state, state->punched_end, head->piece.start);
+		spool->last_bytes -= bytes < spool->last_bytes ? bytes : spool->last_bytes;
+	}
+	uint64_t step = spool->last_bytes ? LOW_PUNCH_BYTES : PUNCH_BYTES;
+	if (!spool->keeps_files && head->piece.start >= state->punched_end + step) {
+		if (state->source.is_ours)
+			spool_disk_punch(&state->disk, state->punched_end, head->piece.start);
 		state->punched_end = head->piece.start;
 	}
 }

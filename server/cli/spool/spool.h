@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "cli/spool/spool_batch.h"
+#include "cli/spool/spool_disk.h"
 
 struct spool;
 
@@ -20,15 +21,14 @@ struct spool_source {
 	bool is_ours; /* counted against the bound, punched when sent; else a file of the user, never touched */
 };
 
-enum { SPOOL_MIN_FREE_BYTES = 16 << 20 /* of the folder's disk: they are left to the child and to others */ };
-/* What the file's disk has free; UINT64_MAX: it has no bound of its own. */
-uint64_t spool_disk_free(int fd);
-
 struct spool *spool_new(uint64_t max_bytes) __attribute__((warn_unused_result)); /* NULL: out of memory */
 void spool_free(struct spool *spool);
 /* The number of the source comes back. By who puts; a source of spool_write before any thread uses the spool. */
 enum status spool_add_source(
 	struct spool *spool, const struct spool_source *source, unsigned *number, struct error *err) MUST_CHECK;
+
+/* A child writes the source: it is to find some room for its last words, also where others fill the disk. Before it starts. */
+void spool_reserve(struct spool *spool, unsigned source);
 
 /* Whole lines that stand in the source at byte `start`. ts_ms: when they were read, 0: not to be said. */
 void spool_put(struct spool *spool, unsigned source, struct span lines, uint64_t start, int64_t ts_ms);

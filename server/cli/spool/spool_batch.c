@@ -22,7 +22,7 @@ void spool_batch_done(struct spool_batch *batch)
 void spool_put_loss_reason(struct buf *out, unsigned why)
 {
 	static const char *const reasons[] = {"the spool was full", "the disk of the spool was full", "memory ran out",
-		"the file was cut before they were sent"};
+		"the file was cut before they were sent", "there was no room for them"};
 	bool is_first = true;
 
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
@@ -35,7 +35,7 @@ void spool_put_loss_reason(struct buf *out, unsigned why)
 
 static void put_loss_text(struct buf *out, const struct spool_piece *piece)
 {
-	if (piece->lost_to == SPOOL_LOST_TO_CUT)
+	if (piece->lost_to == SPOOL_LOST_TO_CUT || piece->lost_to == SPOOL_LOST_TO_HOLE)
 		buf_printf(out, "smfleet: %" PRIu64 " bytes were lost because ", piece->lost_bytes);
 	else
 		buf_printf(out, "smfleet: %" PRIu64 " %s (%" PRIu64 " bytes) %s dropped because ", piece->lost_lines,

@@ -24,7 +24,8 @@ enum {
 	SPOOL_LOST_TO_DISK = 2,
 	SPOOL_LOST_TO_MEMORY = 4,
 	SPOOL_LOST_TO_CUT = 8, /* of the file, before they were sent */
-	SPOOL_LOST_ALL = 15,
+	SPOOL_LOST_TO_HOLE = 16, /* dropped by a sm-ship that was killed: how many lines they were is not known */
+	SPOOL_LOST_ALL = 31,
 };
 /* "the spool was full and memory ran out" */
 void spool_put_loss_reason(struct buf *out, unsigned why);

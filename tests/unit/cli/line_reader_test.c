@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -87,6 +88,40 @@ TEST(a_hole_at_the_start_is_passed_over)
 	CHECK_OK(spool_take(rig.spool, 1 << 20, &batch, &err));
 	CHECK_SPAN(buf_span(&batch.text), ((struct span){"one\nt\0o\n", 8})); /* a NUL in a line is the line's */
 	CHECK_INT(batch.pieces[0].start, (1 << 20) + 2);
+	rig_done(&rig);
+}
+
+/* A sm-ship that was killed had dropped them: whole blocks are holes, what is around them was printed. */
+TEST(what_a_killed_one_dropped_is_told_and_no_line_has_a_byte_of_it)
+{
+	enum { BLOCK = 4096, LEN = 5 * BLOCK };
+	AUTO_MEM char *text = mem_alloc(LEN);
+	struct rig rig;
+	char want[200];
+
+	memset(text, 'x', LEN);
+	memcpy(text, "kept\0\n", 6);
+	memcpy(text + BLOCK - 4, "\ncut", 4);
+	memcpy(text + 3 * BLOCK, "ut\nafter\n", 9);
+	text[4 * BLOCK - 1] = '\n';
+	rig_init(&rig, text, LEN);
+	rig.reader.has_holes = true;
+	rig.reader.read_at = BLOCK - 3;
+	CHECK(fallocate(rig.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, BLOCK, 2 * BLOCK) == 0);
+	CHECK(fallocate(rig.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4 * BLOCK, BLOCK) == 0);
+	CHECK(pwrite(rig.fd, "\n", 1, 3 * BLOCK + 100) == 1);
+	while (line_reader_read(&rig.reader, rig.spool))
+		continue;
+	line_reader_finish(&rig.reader, rig.spool);
+	AUTO_DONE(spool_batch) batch;
+	spool_batch_init(&batch);
+	CHECK_OK(spool_take(rig.spool, 1 << 20, &batch, &err));
+	snprintf(want, sizeof want, "smfleet: %d bytes were lost because there was no room for them\nafter\n",
+		3 + 2 * BLOCK + 3);
+	CHECK(span_starts_with(buf_span(&batch.text), span_from(want)));
+	snprintf(want, sizeof want, "\nsmfleet: %d bytes were lost because there was no room for them\n", BLOCK);
+	CHECK(span_ends_with(buf_span(&batch.text), span_from(want)));
+	CHECK(!memchr(batch.text.ptr, 0, batch.text.len));
 	rig_done(&rig);
 }
 

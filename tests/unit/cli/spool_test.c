@@ -4,8 +4,10 @@
 #include "test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,6 +129,74 @@ TEST(spool_full_keeps_the_oldest_and_tells_the_loss)
 	check_take(
 		spool, 1000, 0, "abc\ndef\nsmfleet: 2 lines (9 bytes) were dropped because the spool was full\nnew\n");
 	CHECK_INT(spool_wait(spool, 1, 0, 0), SPOOL_IS_EMPTY);
+	close(fd);
+}
+
+/* By that a ledger goes on behind what is lost, and not at the file's start. */
+TEST(spool_loss_stands_behind_what_is_lost)
+{
+	const char text[] = "one\ntwo\nthree\nfour\n";
+	AUTO(spool) spool = spool_new(8);
+	AUTO_DONE(spool_batch) batch;
+	int fd = open_file(text);
+	unsigned source = add(spool, fd, 0, true);
+	spool_batch_init(&batch);
+	spool_put(spool, source, span_of(text, 14), 0, 1);
+	spool_put(spool, source, span_of(text + 14, 5), 14, 1);
+	CHECK_OK(spool_take(spool, 1000, &batch, &err));
+	CHECK_SPAN(buf_span(&batch.text),
+		SPAN("one\ntwo\nsmfleet: 2 lines (11 bytes) were dropped because the spool was full\n"));
+	CHECK_INT(batch.piece_count, 2);
+	CHECK_INT(batch.pieces[1].start, 19);
+	CHECK_INT(batch.pieces[1].end, 19);
+	spool_release(spool, batch.text.len);
+	CHECK_INT(spool_totals(spool).waiting_bytes, 0);
+	close(fd);
+}
+
+/* Parts that are less than a block each, whole blocks together: the disk is to have them again. */
+TEST(spool_gives_back_the_blocks_of_small_parts_that_were_dropped)
+{
+	enum { LINE = 1000, LINES = 200, BLOCKS_BYTES = 4 * 4096 };
+	AUTO(spool) spool = spool_new(LINE);
+	AUTO_MEM char *text = mem_alloc(LINE);
+	struct stat info;
+	int fd = open_file("");
+	unsigned source = add(spool, fd, 0, true);
+	memset(text, 'x', LINE);
+	text[LINE - 1] = '\n';
+	for (int i = 0; i < LINES; i++) {
+		CHECK(write(fd, text, LINE) == LINE);
+		spool_put(spool, source, span_of(text, LINE), (uint64_t)i * LINE, 1);
+	}
+	CHECK_INT(spool_totals(spool).lost_lines, LINES - 1);
+	CHECK(fsync(fd) == 0 && fstat(fd, &info) == 0);
+	CHECK_INT(info.st_size, LINES * LINE);
+	CHECK(info.st_blocks * 512 <= BLOCKS_BYTES);
+	close(fd);
+}
+
+/* Whoever reads the file when we were killed would take half a line for one. */
+TEST(spool_leaves_no_part_of_a_write_that_failed)
+{
+	AUTO(spool) spool = spool_new(1000);
+	int fd = open_file("");
+	unsigned source = add(spool, fd, 0, true);
+	struct rlimit before, low;
+	struct stat info;
+
+	CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+	low = (struct rlimit){.rlim_cur = 10, .rlim_max = before.rlim_max};
+	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+	spool_write(spool, source, SPAN("one\n"), false, 1);
+	CHECK(setrlimit(RLIMIT_FSIZE, &low) == 0);
+	spool_write(spool, source, SPAN("two\nthree\n"), false, 1);
+	CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+	signal(SIGXFSZ, handler);
+	CHECK(fstat(fd, &info) == 0);
+	CHECK_INT(info.st_size, 4);
+	spool_write(spool, source, SPAN("four\n"), false, 1);
+	CHECK_INT(spool_totals(spool).lost_lines, 2);
 	close(fd);
 }
 
