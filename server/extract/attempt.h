@@ -33,7 +33,7 @@
 #include "base/codec/pack.h"
 #include "extract/extract.h"
 
-enum { ATTEMPTS_MAX = 1000, TRIAL_PROGRESS = 5, TRIAL_POINTS_MAX = 1024 };
+enum { TRIAL_PROGRESS = 5, TRIAL_POINTS_MAX = 1024 };
 
 /* A step as captured. */
 struct raw_step {

@@ -192,6 +192,8 @@ uint32_t extractor_attempt_of_sent(const struct extractor *extractor, int64_t ts
 uint32_t extractor_begun_at(const struct extractor *extractor, int64_t ts_ms);
 /* Behind a body: what is not decided does not stay so for long. */
 void extractor_end_sent(struct extractor *extractor, int64_t arrival_ms);
+/* Of one stream; those behind are of the last. */
+enum { ATTEMPTS_MAX = 1000 };
 /* Attempts that sent points opened are those of a state that was made again from lines, too, unless these opened more. */
 enum status extractor_keep_sent(
 	struct extractor *extractor, const struct extractor *before, struct error *err) MUST_CHECK;

@@ -33,9 +33,10 @@ enum status store_find_spelling(struct store_reader *reader, struct arena *arena
 /* Of a short name that several full ones have. */
 #define STORE_SEVERAL_MACHINES SPAN("?")
 
-/* As what machine of some stream a name is known: by itself, or the one whose short or full name it is. *out "": as none; or as several. */
-enum status store_find_machine(struct store_reader *reader, struct arena *arena, struct span name, struct span *out,
-	struct error *err) MUST_CHECK;
+/* As what machine a name is known to a team ("": to all), that is of a stream of its jobs or of jobs of no team: by itself, or the one whose short
+ * or full name it is. *out "": as none; or as several. */
+enum status store_find_machine(struct store_reader *reader, struct arena *arena, struct span name, struct span team,
+	struct span *out, struct error *err) MUST_CHECK;
 /* The other form, short or full, of that name by which lines alone have charged a machine; *out "": there is none, it sends streams itself, or the
  * short name is of machines of several domains. Who asks for a team (not "") may have it only if its jobs alone have charged it. */
 enum status store_find_charged_form(struct store_reader *reader, struct arena *arena, struct span name,

@@ -62,6 +62,39 @@ def test_a_team_renames_no_machine_of_another(teams, victim, how):
     assert teams.suspects("kern") == ["gpu41"] and teams.suspects("x") == ["gpu41.evil.example"]
 
 
+FORMS = {"kernel": stamped, "before": lambda at_ms, host: f"{host}: {BARE}", "list": lambda at_ms, host: f"slurmctld: error: Nodes {host} not responding, setting DOWN"}
+
+
+@pytest.mark.parametrize("said, sent", [("gpu43", "gpu43.cluster-b.example"), ("gpu43.cluster-a.example", "gpu43")])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_teams_line_charges_no_machine_that_another_team_alone_has_named(teams, form, said, sent):
+    """Each of two clusters has its gpu43; a line's bare guess is then nobody's, and what names a machine for certain is that one's."""
+    at = int(time.time() * 1000) - 5 * MINUTE
+    teams.send("blue", "x", sent, at, "step 1 loss: 2.0")
+    teams.send("red", "kern", "central-r", at + 3000, FORMS[form](at + 3000, said))
+    teams.send("red", "kern", "central-r", at + 4000, stamped(at + 4000, "gpu44"), stream="last")
+    wait_until(lambda: "gpu44" in teams.charged(), what="what was sent last")
+    assert teams.charged() == (["gpu44"] if form == "before" else sorted([said, "gpu44"]))
+
+
+@pytest.mark.parametrize("sender", ["red", "fleet"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_teams_line_charges_its_own_machine_and_that_of_all_whatever_another_team_sends(teams, form, sender):
+    at = int(time.time() * 1000) - 5 * MINUTE
+    for n, name in enumerate(("gpu43.cluster-b.example", "GPU43.cluster-c.example", "gpu43.a.example", "gpu43.z.example")):
+        teams.send("blue", f"x-{n}", name, at, "step 1 loss: 2.0")
+    teams.send(sender, "own", "gpu43.cluster-r.example", at, "step 1 loss: 2.0")
+    teams.send("red", "kern", "central-r", at + 3000, FORMS[form](at + 3000, "gpu43"))
+    wait_until(lambda: teams.charged() == ["gpu43.cluster-r.example"], what="the machine that is its own")
+
+
+def test_a_word_that_only_another_team_calls_a_machine_is_no_machine(teams):
+    at = int(time.time() * 1000) - 5 * MINUTE
+    teams.send("blue", "x", "mlnode3", at, "step 1 loss: 2.0")
+    teams.send("red", "own", "gpu45", at, f"[mlnode3] {BARE}")
+    wait_until(lambda: teams.charged() == ["gpu45"], what="the sender")
+
+
 @pytest.mark.parametrize("victim, sender", [("red", "red"), ("red", "fleet"), ("fleet", "fleet")])
 def test_the_same_team_and_the_fleet_say_what_a_machine_is_called(teams, victim, sender):
     at = int(time.time() * 1000) - 5 * MINUTE

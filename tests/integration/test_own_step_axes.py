@@ -168,3 +168,22 @@ def test_a_back_fill_of_the_lines_beside_them_changes_nothing(server):
         put(server, f"j-{n}", {"definitions": [{"Name": "speed", "Regex": r"speed=(\d+)"}]}, "?backfill=true")
         wait_for_backfill(server, f"j-{n}")
         check(server, f"j-{n}", life, METRICS)
+
+
+def test_a_restart_costs_what_it_changes_however_many_were_before(make_server):
+    """An axis of its own beside the loss, a body an attempt: of a thousand attempts the last ones are not each settled with all before them."""
+    server = make_server()
+    cost, ms, top = [], NOW, 5
+    for attempt in range(800):
+        series = [{"metric": metric, "step": [(top - 5 + n) * of_one for n in range(10)], "ts_ms": [ms + 100 * n for n in range(10)], "value": [1.0] * 10}
+                  for metric, of_one in (("loss", 1), ("tokens/loss", 1024))]
+        if attempt in (100, 200, 700):
+            server.wait_for_extraction()
+            cost.append(server.processor_s())
+        assert server.post("/api/v1/points?job=many&stream=algo-1", json={"series": series}).status == 200
+        ms, top = ms + 1000, top + 5
+    server.wait_for_extraction()
+    cost.append(server.processor_s())
+    assert server.get("/api/v1/jobs/many").body["attempts"] == 800
+    early, late = cost[1] - cost[0], cost[3] - cost[2]
+    assert late < 8 * early, f"{late / 100:.4f} s a body, at first {early / 100:.4f} s"

@@ -346,7 +346,7 @@ static enum status find_machine(
 {
 	TRY(store_find_spelling(reader, arena, name, out, err));
 	if (!out->len)
-		TRY(store_find_machine(reader, arena, name, out, err));
+		TRY(store_find_machine(reader, arena, name, SPAN(""), out, err));
 	if (!out->len)
 		TRY(store_find_charged_form(reader, arena, name, SPAN(""), out, err));
 	if (!out->len || span_equal(*out, STORE_SEVERAL_MACHINES))

@@ -19,7 +19,7 @@ static bool add_start(struct own_axis *axis, int64_t step)
 
 bool own_axis_begin(struct own_axis *axis, struct attempt_starts stream, uint32_t since)
 {
-	axis->since = since;
+	axis->since = axis->unsettled = since;
 	axis->awaited = 0;
 	axis->is_moved = true;
 	for (size_t i = axis->count; i < stream.count; i++)
@@ -41,6 +41,12 @@ bool own_axis_follow(struct own_axis *axis, size_t attempts, int64_t step)
 		if (!add_start(axis, step))
 			return false;
 	return true;
+}
+
+void own_axis_touch(struct own_axis *axis, uint32_t attempt)
+{
+	if (!axis->touched || attempt < axis->touched)
+		axis->touched = attempt;
 }
 
 void own_axis_see(struct own_axis *axis, const struct point *point, int64_t min_step)
@@ -72,7 +78,7 @@ struct own_axis own_axis_unpack(struct unpacker *in, struct arena *arena)
 {
 	struct own_axis axis = {0};
 
-	axis.since = (uint32_t)unpack_u64(in);
+	axis.since = axis.unsettled = (uint32_t)unpack_u64(in);
 	axis.counter = (uint32_t)unpack_u64(in);
 	axis.awaited = (uint32_t)unpack_u64(in);
 	axis.count = unpack_count(in, 1);
@@ -87,7 +93,8 @@ struct own_axis own_axis_unpack(struct unpacker *in, struct arena *arena)
 
 bool own_axis_copy(struct own_axis *into, const struct own_axis *from)
 {
-	*into = (struct own_axis){.since = from->since, .counter = from->counter, .awaited = from->awaited};
+	*into = (struct own_axis){
+		.since = from->since, .unsettled = from->since, .counter = from->counter, .awaited = from->awaited};
 	for (size_t i = 0; i < from->count; i++)
 		if (!add_start(into, from->starts[i]))
 			return false;

@@ -16,7 +16,11 @@ struct own_axis {
 	uint32_t
 		counter; /* the attempt in which it has gone back to where it began: that is a counter of its own, and supersedes nothing */
 	uint32_t awaited; /* the first attempt of which it is not known yet whether it has one; 0: nothing is open */
-	bool is_moved; /* other points are superseded than before: of the state in RAM alone */
+	/* Of the state in RAM alone: */
+	bool is_moved; /* other points are superseded than before */
+	uint32_t
+		touched; /* the first attempt of which the series has other points since the axes of its stream were settled; 0: none */
+	uint32_t unsettled; /* since this one was, any series of the stream; 0: none */
 };
 
 void own_axis_done(struct own_axis *axis);
@@ -25,6 +29,8 @@ void own_axis_done(struct own_axis *axis);
 bool own_axis_begin(struct own_axis *axis, struct attempt_starts stream, uint32_t since);
 /* The stream has so many attempts by now; the new ones begin at `step`. False: no memory. */
 bool own_axis_follow(struct own_axis *axis, size_t attempts, int64_t step);
+/* The series has other points in that attempt than before. */
+void own_axis_touch(struct own_axis *axis, uint32_t attempt);
 /* A point of the series, whose least step is min_step. */
 void own_axis_see(struct own_axis *axis, const struct point *point, int64_t min_step);
 

@@ -112,6 +112,7 @@ static void begin_life(const struct stream_state *stream, struct series_state *s
 void consume_add_point(struct series_state *series, const struct point *point)
 {
 	widen_range(series, point);
+	own_axis_touch(&series->axis, point->attempt);
 	own_axis_see(&series->axis, point, series->min_step);
 	series->tail[series->tail_count] = *point;
 	series->tail[series->tail_count++].in_epoch = 0;
@@ -194,6 +195,7 @@ bool consume_revised(struct stream_state *stream)
 			if (series->tail[j].attempt == from)
 				series->tail[j].attempt = to;
 		consume_revise_axis(series, from);
+		own_axis_touch(&series->axis, from < to ? from : to);
 		consume_rebuild_summary(stream, series);
 		held_revise(series, line, from, to);
 	}

@@ -281,13 +281,36 @@ static void settle(struct stream_state *stream, struct series_state *series, str
 {
 	size_t count = series->axis.count < starts.count ? series->axis.count : starts.count;
 
-	for (uint32_t attempt = series->axis.since; attempt && attempt <= count; attempt++) {
+	uint32_t from = series->axis.unsettled > series->axis.since ? series->axis.unsettled : series->axis.since;
+
+	for (uint32_t attempt = from; attempt && attempt <= count; attempt++) {
 		struct attempt_axis axis = axis_of_attempt(stream, starts, attempt);
 		if (!is_whole(&axis))
 			cut_with_leader(series, &axis, starts);
 	}
 	consume_rebuild_summary(stream, series);
 	series->axis.is_moved = false;
+	series->axis.unsettled = 0;
+}
+
+/* An attempt is judged by the points in it and before it: those before the first that has other ones are as they were. */
+static void settle_all(struct stream_state *stream, struct attempt_starts starts)
+{
+	uint32_t first = UINT32_MAX;
+
+	for (size_t i = 0; i < stream->series_count; i++) {
+		struct own_axis *axis = &stream->series[i]->axis;
+		if (axis->touched && axis->touched < first)
+			first = axis->touched;
+		axis->touched = 0;
+	}
+	for (size_t i = 0; i < stream->series_count; i++) {
+		struct own_axis *axis = &stream->series[i]->axis;
+		if (!axis->unsettled || first < axis->unsettled)
+			axis->unsettled = first;
+		if (axis->is_moved)
+			settle(stream, stream->series[i], starts);
+	}
 }
 
 /* 0: none waits for one. */
@@ -316,9 +339,6 @@ enum status consume_follow_axes(struct stream_state *stream, struct error *err)
 	if (stream->are_axes_due)
 		TRY(follow(stream, starts, err));
 	stream->are_axes_due = false;
-	for (size_t i = 0; i < stream->series_count; i++) {
-		if (stream->series[i]->axis.is_moved)
-			settle(stream, stream->series[i], starts);
-	}
+	settle_all(stream, starts);
 	return OK;
 }

@@ -147,9 +147,10 @@ static enum status find_sent(struct pipeline *pipeline, struct stream_state *str
 	return OK;
 }
 
-/* Attempts in whose first millisecond a series has points: from, to; to 0: none. */
+/* Attempts in whose first millisecond a series has points: a bit each, and from, to; to 0: none. */
 struct starts_seen {
 	uint32_t from, to;
+	uint64_t bits[ATTEMPTS_MAX / 64 + 1];
 };
 
 static void see_start(const struct stream_state *stream, int64_t ts_ms, struct starts_seen *seen)
@@ -160,6 +161,7 @@ static void see_start(const struct stream_state *stream, int64_t ts_ms, struct s
 		seen->from = attempt;
 	if (attempt > seen->to)
 		seen->to = attempt;
+	seen->bits[attempt / 64] |= 1ULL << attempt % 64;
 }
 
 static void cut_starts(struct stream_state *stream, struct series_state *series, const struct starts_seen *seen)
@@ -167,7 +169,8 @@ static void cut_starts(struct stream_state *stream, struct series_state *series,
 	bool is_any = false;
 
 	for (uint32_t attempt = seen->from; seen->to && attempt <= seen->to; attempt++)
-		is_any |= consume_cut_start(stream, series, attempt);
+		if (seen->bits[attempt / 64] >> attempt % 64 & 1)
+			is_any |= consume_cut_start(stream, series, attempt);
 	if (!is_any)
 		return;
 	stream->are_axes_due = true;

@@ -73,6 +73,7 @@ bool consume_cut_start(struct stream_state *stream, struct series_state *series,
 		if (point->line != NO_LINE || point->ts_ms != ms || point->attempt != attempt)
 			continue;
 		point->attempt--;
+		own_axis_touch(&series->axis, point->attempt);
 		is_any = true;
 	}
 	return is_any;
@@ -90,6 +91,7 @@ void consume_opened(struct stream_state *stream)
 			if (point->line == NO_LINE && point->attempt == attempt - 1 && point->ts_ms >= since_ms)
 				point->attempt = attempt;
 		}
+		own_axis_touch(&series->axis, attempt - 1);
 		(void)!consume_cut_start(stream, series, attempt);
 		consume_rebuild_summary(stream, series);
 	}

@@ -480,7 +480,7 @@ static enum status know_list(const struct writing *w, struct span *names, size_t
 
 	*out = said;
 	for (size_t i = 0; i < count; i++) {
-		TRY(store_find_machine(store_tx_reader(w->tx), w->arena, names[i], &known, err));
+		TRY(store_find_machine(store_tx_reader(w->tx), w->arena, names[i], w->job->team, &known, err));
 		if (!known.len || span_equal(known, STORE_SEVERAL_MACHINES))
 			TRY(store_find_spelling(store_tx_reader(w->tx), w->arena, names[i], &known, err));
 		is_other = is_other || (known.len && !span_equal(known, names[i]));
@@ -546,7 +546,7 @@ static enum status decide_host(const struct writing *w, struct signature_hit_row
 		hit->host = naming == NAMING_GUESS ? SPAN("") : sender; /* whoever the stream is set to by hand */
 		return OK;
 	}
-	TRY(store_find_machine(store_tx_reader(w->tx), w->arena, said, &known, err));
+	TRY(store_find_machine(store_tx_reader(w->tx), w->arena, said, w->job->team, &known, err));
 	hit->is_of_nobody = span_equal(known, STORE_SEVERAL_MACHINES);
 	if (hit->is_of_nobody)
 		return OK;

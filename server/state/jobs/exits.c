@@ -126,11 +126,26 @@ bool exits_say(const struct held_row *held, size_t count, struct span reason)
 	return false;
 }
 
+/* "137", and of a signal's number "9 (SIGKILL)", and no more. */
+static bool is_number_alone(struct span words, bool is_signal)
+{
+	size_t digits = 0;
+
+	while (digits < words.len && is_digit(words.ptr[digits]))
+		digits++;
+	struct span rest = span_skip(words, digits);
+	bool is_named = is_signal && span_starts_with(rest, SPAN(" (SIG")) &&
+			span_find_char(rest, ')') == (ptrdiff_t)rest.len - 1;
+	return digits && (!rest.len || is_named);
+}
+
 bool exits_is_how_one_ended(struct span reason)
 {
+	static const struct span code = SPAN("exit code "), signal = SPAN("killed by signal ");
 	struct span words = reason;
 
 	for (ptrdiff_t at; (at = span_find(words, SPAN(": "))) >= 0;)
 		words = span_skip(words, (size_t)at + strlen(": "));
-	return span_starts_with(words, SPAN("exit code ")) || span_starts_with(words, SPAN("killed by signal "));
+	return (span_starts_with(words, code) && is_number_alone(span_skip(words, code.len), false)) ||
+	       (span_starts_with(words, signal) && is_number_alone(span_skip(words, signal.len), true));
 }

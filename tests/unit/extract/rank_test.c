@@ -222,3 +222,24 @@ TEST(numbers_in_front_are_ranks_of_a_users_definitions_too)
 	check_series(&s, "train:loss", "1=10.5 2=20.5 3=30.5");
 	check_series(&s, "train:loss{rank=\"2\"}", "1=12.5 2=22.5 3=32.5");
 }
+
+/* Ranks that rise once, and say their first step behind that: several said the same, as processes do that begin. */
+TEST(numbers_that_rise_once_are_ranks_where_several_say_the_same)
+{
+	static const char *const starts[] = {"%d: loads the model", "%d: shard %d"};
+
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+		AUTO_DONE(stream) s = auto_stream();
+		char line[64];
+		for (int rank = 0; rank < 4; rank++) {
+			snprintf(line, sizeof line, starts[i], rank, 10 + rank);
+			feed(&s, line);
+		}
+		for (int rank = 0; rank < 4; rank++) {
+			snprintf(line, sizeof line, "%d: epoch 1 loss: %d.5", rank, 10 + rank);
+			feed(&s, line);
+		}
+		check_series(&s, "train:loss", i ? "1=10.5 1=11.5 1=12.5 1=13.5" : "1=10.5");
+		check_series(&s, "train:loss{rank=\"3\"}", i ? "" : "1=13.5");
+	}
+}

@@ -263,6 +263,25 @@ TEST(a_reason_that_says_how_a_process_ended_is_an_exits)
 	CHECK(!exits_say(held, 2, SPAN("exit code 1")));
 }
 
+/* What somebody says of an exit beyond its number is a reason of theirs. */
+TEST(words_say_how_a_process_ended_and_no_more)
+{
+	static const struct {
+		const char *reason;
+		bool is_so;
+	} cases[] = {{"exit code 1", true}, {"algo-2 on n7: exit code 137", true},
+		{"algo-2 on n7 (rank 1): killed by signal 9 (SIGKILL)", true}, {"killed by signal 64", true},
+		{"exit code 1 of the prolog, the node is at the vendor", false},
+		{"algo-2: exit code 1, disk full", false}, {"killed by signal 9 (the cgroup's OOM killer)", false},
+		{"killed by signal 15 by mia, budget is spent", false}, {"exit code ", false},
+		{"exit code unknown", false}, {"exit code 1: disk full", false}, {"", false}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		bool is_so = exits_is_how_one_ended(span_from(cases[i].reason));
+		CHECK_INT(is_so ? (int)i : -1, cases[i].is_so ? (int)i : -1);
+	}
+}
+
 TEST(a_stated_end_ranks_above_exits)
 {
 	check("stated Training 10, exit algo-1 20, stated Completed 21", "Training 10-21, Completed 21-0");

@@ -274,7 +274,8 @@ static void call_fault_readers(struct harness *h, struct store_reader *on)
 	CHECK_OK(store_read_node_faults(on, arena, SPAN("h"), 0, 9, (struct node_fault_row **)&rows, &count, &err));
 	CHECK_OK(store_find_signature_hit(on, arena, &(struct signature_hit_row){.job_id = 1}, &err));
 	CHECK_OK(store_find_signature_incident(on, 1, SPAN("x"), 0, 1, &incident, &err));
-	CHECK_OK(store_find_machine(on, arena, SPAN("h"), &(struct span){0}, &err));
+	for (int n = 0; n < 2; n++)
+		CHECK_OK(store_find_machine(on, arena, SPAN("h"), n ? SPAN("a") : SPAN(""), &(struct span){0}, &err));
 	CHECK_OK(store_find_charged_form(on, arena, SPAN("h"), SPAN("a"), &(struct span){0}, &err));
 	CHECK_OK(store_read_said(on, arena, 1, 1, &(struct incident_said){0}, &err));
 	CHECK_OK(store_read_quiet(on, arena, INCIDENT_STALL, (struct quiet_before){1, 1}, 9,

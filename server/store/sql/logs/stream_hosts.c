@@ -66,22 +66,32 @@ enum status store_find_stream_host(struct store_reader *reader, struct arena *ar
 
 /* ---- by their names, which have no case (RFC 4343) ---- */
 
-enum { MACHINE_NAME_MAX = 255, LEAPS_MAX = 256 };
+enum { MACHINE_NAME_MAX = 255, LEAPS_MAX = 256, SPELLINGS_MAX = 16 };
 
 static char raise(char c)
 {
 	return c >= 'a' && c <= 'z' ? (char)(c & ~0x20) : c;
 }
 
+/* Of jobs of that team, or of none; all for who asks for no team. */
+#define MAY_NAME(table, team)                                                                                          \
+	"(" team " = '' OR EXISTS (SELECT 1 FROM jobs AS t WHERE t.job_id = " table ".job_id AND t.team IN ('', " team \
+	")))"
+
+#define NAMED_IN(table)                                                                                                \
+	{                                                                                                              \
+		"SELECT host FROM " table " WHERE host = ? LIMIT 1",                                                   \
+			"SELECT host FROM " table " WHERE host >= ? ORDER BY host LIMIT 1",                            \
+			"SELECT host FROM " table                                                                      \
+			" WHERE host >= ?1 AND host < ?2 AND " MAY_NAME(table, "?3") " ORDER BY host LIMIT 1",         \
+			"SELECT host FROM " table                                                                      \
+			" WHERE host >= ?1 AND host < ?2 AND " MAY_NAME(table, "?3") " ORDER BY host DESC LIMIT 1"     \
+	}
+
 /* Who sent a stream; whom lines alone name, with a fault. */
 static const struct named_in {
-	const char *one, *next, *last;
-} senders = {"SELECT host FROM stream_hosts WHERE host = ? LIMIT 1",
-	"SELECT host FROM stream_hosts WHERE host >= ? ORDER BY host LIMIT 1",
-	"SELECT max(host) FROM stream_hosts WHERE host >= ? AND host < ?"},
-  charged = {"SELECT host FROM node_faults WHERE host = ? LIMIT 1",
-	  "SELECT host FROM node_faults WHERE host >= ? ORDER BY host LIMIT 1",
-	  "SELECT max(host) FROM node_faults WHERE host >= ? AND host < ?"};
+	const char *one, *next, *first, *last;
+} senders = NAMED_IN("stream_hosts"), charged = NAMED_IN("node_faults");
 
 /* Names that begin so but for case, in the order of their bytes. */
 struct leaping {
@@ -194,8 +204,9 @@ enum status store_find_spelling(
 	return out->len ? OK : find_spelling(reader, arena, &charged, name, out, err);
 }
 
-static enum status read_last(struct store_reader *reader, struct arena *arena, const struct leaping *leaping,
-	struct span *out, struct error *err)
+/* In the order of their bytes the first or last one that the team may name and that begins as leaping->at, which ends in '.'. */
+static enum status read_edge(struct store_reader *reader, struct arena *arena, const struct leaping *leaping,
+	const char *sql, struct span team, struct span *out, struct error *err)
 {
 	AUTO_DONE(statement) s = {0};
 	AUTO_DONE(buf) end = BUF_INIT(MACHINE_NAME_MAX);
@@ -203,50 +214,77 @@ static enum status read_last(struct store_reader *reader, struct arena *arena, c
 
 	buf_append(&end, leaping->at, leaping->name.len - 1);
 	buf_append_char(&end, '/'); /* which is behind '.' */
-	TRY(statement_open(&s, reader, leaping->in->last, err));
+	TRY(statement_open(&s, reader, sql, err));
 	bind_text(&s, span_of(leaping->at, leaping->name.len));
 	bind_text(&s, buf_span(&end));
+	bind_text(&s, team);
 	TRY(statement_step(&s, &has_row, err));
 	*out = has_row ? column_span(&s, arena) : SPAN("");
 	return statement_check(&s, err);
 }
 
-/* "gpu07.cluster.local" of "gpu07", if there is one alone. */
+/* "gpu07.cluster.local" of "gpu07", if there is one alone that the team may name. */
 static enum status find_in_domain(struct store_reader *reader, struct arena *arena, const struct named_in *in,
-	struct span name, struct span *out, struct error *err)
+	struct span name, struct span team, struct span *out, struct error *err)
 {
 	AUTO_DONE(buf) text = BUF_INIT(MACHINE_NAME_MAX + 1);
 	struct leaping leaping;
-	struct span first, last, other = SPAN("");
+	struct span any, first, last;
 
 	*out = SPAN("");
 	buf_printf(&text, "%.*s.", SPAN_ARGS(name));
 	if (!begin(&leaping, in, buf_span(&text)))
 		return OK;
-	TRY(find_next(reader, arena, &leaping, false, &first, err));
-	if (!first.len)
-		return OK;
-	TRY(read_last(reader, arena, &leaping, &last, err));
-	if (pass(&leaping, name.len))
-		TRY(find_next(reader, arena, &leaping, false, &other, err));
-	*out = span_equal(first, last) && !other.len ? first : STORE_SEVERAL_MACHINES;
+	for (int i = 0; i < SPELLINGS_MAX; i++) {
+		TRY(find_next(reader, arena, &leaping, false, &any, err));
+		if (!any.len)
+			return OK;
+		TRY(read_edge(reader, arena, &leaping, in->first, team, &first, err));
+		TRY(read_edge(reader, arena, &leaping, in->last, team, &last, err));
+		bool is_several = first.len && (out->len || !span_equal(first, last));
+		*out = is_several ? STORE_SEVERAL_MACHINES : first.len ? first : *out;
+		if (is_several || !pass(&leaping, name.len))
+			return OK;
+	}
+	*out = STORE_SEVERAL_MACHINES;
 	return OK;
 }
 
 static enum status find_other_form(struct store_reader *reader, struct arena *arena, const struct named_in *in,
-	struct span name, struct span *out, struct error *err)
+	struct span name, struct span team, struct span *out, struct error *err)
 {
 	ptrdiff_t dot = span_find_char(name, '.');
 
-	return dot < 0 ? find_in_domain(reader, arena, in, name, out, err)
+	return dot < 0 ? find_in_domain(reader, arena, in, name, team, out, err)
 		       : find_spelling(reader, arena, in, span_of(name.ptr, (size_t)dot), out, err);
 }
 
-enum status store_find_machine(
-	struct store_reader *reader, struct arena *arena, struct span name, struct span *out, struct error *err)
+/* *host "": its senders are all of other teams. */
+static enum status leave_to_others(struct store_reader *reader, struct span team, struct span *host, struct error *err)
+{
+	AUTO_DONE(statement) s = {0};
+	bool is_own;
+
+	if (!team.len || !host->len || span_equal(*host, STORE_SEVERAL_MACHINES))
+		return OK;
+	TRY(statement_open(&s, reader,
+		"SELECT 1 FROM stream_hosts WHERE host = ?1 AND " MAY_NAME("stream_hosts", "?2") " LIMIT 1", err));
+	bind_text(&s, *host);
+	bind_text(&s, team);
+	TRY(statement_step(&s, &is_own, err));
+	*host = is_own ? *host : SPAN("");
+	return statement_check(&s, err);
+}
+
+enum status store_find_machine(struct store_reader *reader, struct arena *arena, struct span name, struct span team,
+	struct span *out, struct error *err)
 {
 	TRY(find_spelling(reader, arena, &senders, name, out, err));
-	return out->len ? OK : find_other_form(reader, arena, &senders, name, out, err);
+	TRY(leave_to_others(reader, team, out, err));
+	if (out->len)
+		return OK;
+	TRY(find_other_form(reader, arena, &senders, name, team, out, err));
+	return leave_to_others(reader, team, out, err);
 }
 
 /* Does the short name belong to a machine of some other domain, too? */
@@ -258,7 +296,7 @@ static enum status has_other_domain(struct store_reader *reader, struct arena *a
 
 	*has_it = false;
 	for (size_t i = 0; i < sizeof all / sizeof *all && !*has_it; i++) {
-		TRY(find_in_domain(reader, arena, all[i], brief, &other, err));
+		TRY(find_in_domain(reader, arena, all[i], brief, SPAN(""), &other, err));
 		*has_it = other.len && !span_equal_fold(other, full);
 	}
 	return OK;
@@ -286,7 +324,7 @@ enum status store_find_charged_form(struct store_reader *reader, struct arena *a
 	bool is_brief = span_find_char(name, '.') < 0, is_several, is_of_others = false;
 	struct span sender;
 
-	TRY(find_other_form(reader, arena, &charged, name, out, err));
+	TRY(find_other_form(reader, arena, &charged, name, SPAN(""), out, err));
 	if (!out->len || span_equal(*out, STORE_SEVERAL_MACHINES)) {
 		*out = SPAN("");
 		return OK;
