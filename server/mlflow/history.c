@@ -2,8 +2,8 @@
 #include "base/clock.h"
 #include "mlflow/internal.h"
 #include "pipeline/life/log_end.h"
-#include "read/charts/chart.h"
 #include "read/charts/points_read.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 
 #include <math.h>
@@ -259,8 +259,8 @@ static enum status take_sample(
 	if (status == ERR_NOT_FOUND) /* a run that has logged nothing has no stream */
 		return OK;
 	TRY(status);
-	TRY(chart_each_point(call->pipeline, call->reader, arena, &view, query, count_point, sample, err));
-	TRY(chart_each_point(call->pipeline, call->reader, arena, &view, query, pick_point, sample, err));
+	TRY(points_walk_all(call->reader, arena, &view, query, count_point, sample, err));
+	TRY(points_walk_all(call->reader, arena, &view, query, pick_point, sample, err));
 	if (sample->count)
 		qsort(sample->points, sample->count, sizeof *sample->points, by_step);
 	return OK;

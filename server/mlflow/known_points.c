@@ -4,7 +4,7 @@
  */
 #include "mlflow/internal.h"
 #include "model/metrics/point.h"
-#include "read/charts/chart.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ enum status mlflow_has_point(void *context, struct span key, const struct point 
 	if (status == ERR_NOT_FOUND) /* a run that has logged nothing has no stream */
 		return OK;
 	TRY(status);
-	TRY(chart_each_point_within(of->call->reader, arena, &view, &query, compare_point, &search, err));
+	TRY(points_walk_window(of->call->reader, arena, &view, &query, compare_point, &search, err));
 	*out = search.is_found;
 	return OK;
 }

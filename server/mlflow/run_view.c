@@ -1,8 +1,8 @@
 /* A run as clients read it: its row, its job's document, and the last point of each of its metrics. */
 #include "mlflow/internal.h"
 #include "pipeline/life/log_end.h"
-#include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 #include "state/streams/directory.h"
 #include "store/job_facts.h"
@@ -101,7 +101,7 @@ static enum status find_latest(const struct mlflow_call *call, struct span job, 
 	TRY(view_read_job(call->pipeline, call->reader, arena, job, query.stream, series->metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
 	for (int64_t width = 1; !latest.is_found && query.to >= series->min_step; width *= 2) {
-		TRY(chart_each_point_within(call->reader, arena, &view, &query, take_latest, &latest, err));
+		TRY(points_walk_window(call->reader, arena, &view, &query, take_latest, &latest, err));
 		query.to = query.from - 1;
 		query.from = query.to - width > series->min_step ? query.to - width : series->min_step;
 	}

@@ -8,9 +8,9 @@
 #include "pipeline/jobs/rank_jobs.h"
 #include "pipeline/jobs/life_run.h"
 #include "pipeline/life/halts.h"
-#include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
 #include "read/charts/derivation.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 #include "state/control.h"
 #include "state/execute.h"
@@ -332,7 +332,7 @@ static enum status sum_series(struct pipeline *pipeline, struct store_reader *re
 		return error_no_memory(err);
 	TRY(view_read_job(pipeline, reader, arena, span_from(stream->job->name), query.stream, query.metric,
 		VIEW_SERIES | VIEW_TAILS, &view, err));
-	TRY(chart_each_point(pipeline, reader, arena, &view, &query, sum_point, out, err));
+	TRY(points_walk_all(reader, arena, &view, &query, sum_point, out, err));
 	for (size_t i = 0; i < view.streams[0].series_count; i++)
 		if (view.streams[0].series[i].series_id == series->series_id)
 			*seen = view.streams[0].series[i].sealed_points + view.streams[0].series[i].tail_count;

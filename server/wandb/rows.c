@@ -2,7 +2,7 @@
 
 #include "model/metrics/batch_series.h"
 #include "pipeline/life/log_end.h"
-#include "read/charts/chart.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 #include "state/streams/directory.h"
 #include "store/jobs.h"
@@ -205,7 +205,7 @@ static enum status take_point(void *context, const struct stream_view *stream, c
 }
 
 static enum status each_point(
-	struct reading *r, uint32_t series, const struct chart_query *range, chart_take_point *take, struct error *err)
+	struct reading *r, uint32_t series, const struct chart_query *range, points_walk_take *take, struct error *err)
 {
 	struct chart_query query = *range;
 
@@ -213,7 +213,7 @@ static enum status each_point(
 	query.metric = r->view.streams[0].series[series].metric;
 	query.stream = SPAN(WANDB_STREAM);
 	query.attempts = ATTEMPTS_ALL; /* rows_live tells: rows are live as a whole */
-	return chart_each_point(r->call->pipeline, r->call->reader, r->arena, &r->view, &query, take, r, err);
+	return points_walk_all(r->call->reader, r->arena, &r->view, &query, take, r, err);
 }
 
 static struct chart_query steps_of(const struct reading *r)

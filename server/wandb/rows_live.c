@@ -1,6 +1,6 @@
 #include "wandb/rows_live.h"
 
-#include "read/charts/chart.h"
+#include "read/charts/points_walk.h"
 
 #include <math.h>
 
@@ -87,5 +87,5 @@ enum status rows_live_find(struct wandb_call *call, struct job_view *view, const
 		.from = INT64_MIN,
 		.to = INT64_MAX,
 		.attempts = ATTEMPTS_ALL};
-	return chart_each_point(call->pipeline, call->reader, call->arena, view, &query, take_axis, &finding, err);
+	return points_walk_all(call->reader, call->arena, view, &query, take_axis, &finding, err);
 }

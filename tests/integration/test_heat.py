@@ -64,6 +64,17 @@ def test_a_bucket_without_a_point_and_one_without_a_finite_value(server):
     assert zero["median"] == [0] and rows(zero) == {"algo-1": [0], "algo-2": [0], "algo-3": [1_000_000]}  # there is nothing to be far from
 
 
+def test_series_of_one_stream_are_one_row_in_one_unit(server):
+    """Two GPUs of a node, one of whose times are told in seconds: in the unit of the first, as in a chart."""
+    for i, slow in enumerate((100, 100, 300)):
+        send(server, "units", f"algo-{i + 1}", [float(slow)] * 8, metric='step_time{gpu=\\"0\\"}')
+        body = {"series": [{"metric": 'step_time{gpu="1"}', "stream": f"algo-{i + 1}", "unit": "s", "step": [*range(8)], "value": [slow / 1000] * 8}]}
+        assert server.post("/api/v1/points?job=units", json=body).status == 200
+    has(server, "units", 6, 8)
+    reply = heat(server, "units", "?metric=step_time&buckets=1")
+    assert reply["median"] == [100] and rows(reply) == {"algo-1": [0], "algo-2": [0], "algo-3": [2000]}, reply
+
+
 def test_the_metric_that_is_meant(server):
     send(server, "t", "algo-1", [10.0] * 4, metric="throughput")
     has(server, "t", 1, 4)

@@ -9,9 +9,9 @@
 #include "model/incident.h"
 #include "model/query.h"
 #include "query/query.h"
-#include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
 #include "read/charts/main_series.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 #include "state/streams/job_view.h"
 #include "store/alerts.h"
@@ -107,7 +107,7 @@ static enum status try_job(struct preview *p, struct span job, struct error *err
 	TRY(status);
 	p->job = job;
 	p->jobs++;
-	status = chart_each_point(p->pipeline, p->reader, arena, &view, &query, take_point, p, err);
+	status = points_walk_all(p->reader, arena, &view, &query, take_point, p, err);
 	watch_free(p->watch);
 	p->watch = NULL;
 	return status == ERR_UNAVAILABLE && p->is_partial ? OK : status;

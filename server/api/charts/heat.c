@@ -5,8 +5,8 @@
 #include "api/core/hosts.h"
 #include "api/core/request.h"
 #include "base/json/json_write.h"
-#include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
+#include "read/charts/heat.h"
 #include "state/streams/job_view.h"
 
 #include <math.h>
@@ -165,11 +165,11 @@ static enum status read_heat(struct api *api, struct store_reader *reader, struc
 	struct chart_query *query, struct heat *heat, struct error *err)
 {
 	if (query->metric.len)
-		return chart_read_heat(api->options.pipeline, reader, arena, job, query, heat, err);
+		return heat_read(api->options.pipeline, reader, arena, job, query, heat, err);
 	for (size_t i = 0; i < USUAL_METRICS; i++) {
 		struct error cause = {0};
 		query->metric = span_from(usual_metrics[i]);
-		enum status status = chart_read_heat(api->options.pipeline, reader, arena, job, query, heat, &cause);
+		enum status status = heat_read(api->options.pipeline, reader, arena, job, query, heat, &cause);
 		bool is_missing = status == ERR_NOT_FOUND && strcmp(cause.field, "metric") == 0;
 		if (status != OK && !is_missing)
 			*err = cause;

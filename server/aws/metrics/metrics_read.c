@@ -3,9 +3,9 @@
 #include "model/metrics/instance_metric.h"
 #include "model/metrics/metric.h"
 #include "model/metrics/stream_name.h"
-#include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
 #include "read/charts/periods.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 #include "state/streams/job_view.h"
 
@@ -160,8 +160,7 @@ static enum status walk(struct reading *r, struct error *err)
 	if (!r->out->has_points || (!r->take && !r->periods))
 		return OK;
 	if (r->take)
-		return chart_each_point(
-			r->call->pipeline, r->call->reader, r->arena, &r->view, &query, take_point, r, err);
+		return points_walk_all(r->call->reader, r->arena, &r->view, &query, take_point, r, err);
 	struct period_reading asked = {.origin_ms = r->periods->origin_ms,
 		.period_ms = r->periods->period_ms,
 		.take_sum = r->periods->keeps_values ? NULL : merge_into_periods,

@@ -1,7 +1,7 @@
 #include "pipeline/jobs/went_on.h"
 
 #include "model/metrics/stream_name.h"
-#include "read/charts/chart.h"
+#include "read/charts/points_walk.h"
 #include "read/view.h"
 
 /* The one that is logged most often is the nearest to when it went on. */
@@ -47,6 +47,6 @@ enum status went_on_find(struct pipeline *pipeline, struct store_reader *reader,
 	query.metric = series->metric;
 	TRY(view_read_job(
 		pipeline, reader, arena, job, query.stream, query.metric, VIEW_SERIES | VIEW_TAILS, &view, err));
-	enum status status = chart_each_point_within(reader, arena, &view, &query, take_first, out, err);
+	enum status status = points_walk_window(reader, arena, &view, &query, take_first, out, err);
 	return *out ? OK : status;
 }

@@ -1,5 +1,5 @@
 /*
- * Job: charts and heat maps: points in buckets, from pyramids where there are any, else from points.
+ * Job: charts: points in buckets, from pyramids where there are any, else from points.
  * Ownership: a chart lives in its arena. Threads: any.
  */
 #pragma once
@@ -60,31 +60,3 @@ enum status chart_read(struct pipeline *pipeline, struct store_reader *reader, s
 
 /* Where attempts began for a metric, of the stream that has most of them. */
 struct attempt_starts chart_starts(const struct job_view *view, struct span metric);
-
-/* The streams of a job beside each other: means by stream and bucket. AXIS_STEP or AXIS_TIME; the query's stream is not looked at. */
-struct heat {
-	struct span metric; /* the one that was found */
-	const struct series_view *series; /* the first of it: in its unit are all means */
-	double *means; /* row by row; NaN: no point there, infinite: none that is finite */
-	uint32_t *row_streams; /* of each row, index into the view's streams; those without a point have none */
-	size_t row_count, columns;
-	int64_t first_x; /* where the first column begins; each is bucket_width wide */
-	int64_t bucket_width;
-	struct job_view view;
-};
-
-enum status chart_read_heat(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	struct span job, const struct chart_query *query, struct heat *out, struct error *err) MUST_CHECK;
-
-/* Over all jobs of its run, by steps: those that a later job prints again are superseded. Streams of the view are of all of them. */
-enum { CHAIN_JOBS_MAX = 100 };
-
-typedef enum status chart_take_point(void *context, const struct stream_view *stream, const struct series_view *series,
-	const struct point *point, int64_t x, struct error *err);
-/* Every point of the window in order of arrival, stream after stream, to `take`; ends early when that is not OK. */
-enum status chart_each_point(struct pipeline *pipeline, struct store_reader *reader, struct arena *arena,
-	const struct job_view *view, const struct chart_query *query, chart_take_point *take, void *context,
-	struct error *err) MUST_CHECK;
-/* The same of AXIS_STEP or AXIS_TIME where the window is small: what is sealed outside it is not read. That some is missing is not noticed then. */
-enum status chart_each_point_within(struct store_reader *reader, struct arena *arena, const struct job_view *view,
-	const struct chart_query *query, chart_take_point *take, void *context, struct error *err) MUST_CHECK;

@@ -2,8 +2,8 @@
 #include "model/incident.h"
 #include "pipeline/jobs/job.h"
 #include "pipeline/rig.h"
-#include "read/charts/chart.h"
 #include "read/charts/chart_query.h"
+#include "read/charts/points_walk.h"
 #include "read/logs/lines.h"
 #include "read/view.h"
 #include "state/execute.h"
@@ -102,7 +102,7 @@ static void print_all(struct rig *rig, struct buf *out)
 			.from = INT64_MIN,
 			.to = INT64_MAX,
 			.attempts = ATTEMPTS_ALL};
-		CHECK_OK(chart_each_point(rig->pipeline, reader, arena, &view, &query, print_point, out, &err));
+		CHECK_OK(points_walk_all(reader, arena, &view, &query, print_point, out, &err));
 	}
 	print_incidents(reader, arena, out);
 	CHECK_OK(buf_status(out, &err));
