@@ -129,7 +129,7 @@ const Text = ({ text }: { text: string | undefined }) => (text ? <bdi title={tex
 
 const FIXED: readonly Column[] = [
   { key: "status", title: say("state"), sort: "status", width: "clamp(42px, calc((100vw - 720px) * 999), 104px)", class: "state", cell: (row) => <Status row={row} /> },
-  { key: "name", title: say("name"), sort: "name", width: "min(212px, 42vw)", class: "name", cell: (row) => <Name row={row} /> },
+  { key: "name", title: say("name"), sort: "name", width: "min(212px, 42vw, max(180px, 100vw - 1100px))", class: "name", cell: (row) => <Name row={row} /> },
   { key: "spark", title: say("loss"), width: 92, class: "spark", cell: () => null },
   { key: "loss", title: say("loss now"), sort: "loss", width: 84, class: "num", cell: (row) => <Value metric={lossOf(row)} /> },
   { key: "best", title: say("best"), sort: "loss.best", width: 84, class: "num dim2", cell: (row) => <Value metric={lossOf(row)} best /> },
