@@ -208,8 +208,9 @@ def test_a_machine_whose_streams_fell_silent_long_before_is_no_reason(server):
     fault = failed(server, "j")[1]["evidence"]["fault"]
     assert (fault["signature"], fault["host"]) == ("xid_79", "po-3"), fault
     assert server.get("/api/v1/nodes/po-2").body["restarts"] == 0
-    told = server.get('/api/v1/incidents?q=name="j"&kind=node_suspect&all=true').body["incidents"]
-    assert [row["evidence"]["host"] for row in told] == ["po-3"]
+    suspects = lambda: [row["evidence"]["host"] for row in server.get('/api/v1/incidents?q=name="j"&kind=node_suspect&all=true').body["incidents"]]
+    wait_until(suspects, what="the machine that is told of")
+    assert suspects() == ["po-3"]
 
 
 def restart(server, job, now, hosts, fault_on):

@@ -133,7 +133,7 @@ const FIXED: readonly Column[] = [
   { key: "spark", title: say("loss"), width: 92, class: "spark", cell: () => null },
   { key: "loss", title: say("loss now"), sort: "loss", width: 84, class: "num", cell: (row) => <Value metric={lossOf(row)} /> },
   { key: "best", title: say("best"), sort: "loss.best", width: 84, class: "num dim2", cell: (row) => <Value metric={lossOf(row)} best /> },
-  { key: "throughput", title: say("throughput"), sort: "throughput", descending: true, width: 88, class: "num", cell: (row) => <Throughput row={row} /> },
+  { key: "throughput", title: say("throughput"), sort: "throughput", descending: true, width: 90, class: "num", cell: (row) => <Throughput row={row} /> },
   { key: "step", title: say("step"), sort: "loss.step", descending: true, width: 116, class: "num", cell: (row) => <Step row={row} /> },
   { key: "age", title: say("age"), width: 68, class: "num", cell: (row) => <Age ms={row.last_heard_ms ?? row.last_line_ms} /> },
   {
