@@ -177,10 +177,15 @@ enum status store_end_rule_incidents(
 	struct store_tx *tx, int64_t rule_id, int64_t now_ms, struct error *err) MUST_CHECK;
 
 enum notice_state {
-	NOTICE_WAITING, /* for the time that the rule wants it to last; one that stands and whose incident is over: for the end of a mute */
+	NOTICE_WAITING, /* for the time that the rule wants it to last; or, by its standing, for the end of a mute */
 	NOTICE_HELD, /* told with others, once it is due */
 	NOTICE_TOLD,
 	NOTICE_OVER /* and so is the group; or nothing will be told */
+};
+enum notice_standing {
+	NOTICE_UNTOLD, /* no opening; or its end, too */
+	NOTICE_STANDS, /* an opening was told whose end was not */
+	NOTICE_STANDS_MUTED /* and the end has come, within a mute */
 };
 struct notice_row {
 	int64_t webhook_id, job_id;
@@ -191,7 +196,7 @@ struct notice_row {
 	enum notice_state state;
 	enum severity severity; /* the highest */
 	int64_t due_ms, told_ms; /* told_ms 0: not yet */
-	bool is_standing; /* an opening was told whose end was not */
+	enum notice_standing standing;
 };
 /* Replaces what there was. */
 enum status store_put_notice(struct store_tx *tx, const struct notice_row *row, struct error *err) MUST_CHECK;

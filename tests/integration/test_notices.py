@@ -185,6 +185,32 @@ def test_what_grows_to_critical_is_told_again(server, receiver):
     assert told(receiver)[2:] == [("recovered", "non_finite", "critical")]
 
 
+@pytest.mark.parametrize("is_muted", [False, True])
+def test_what_grows_while_it_waits_is_told_again(server, receiver, is_muted):
+    """By a rule that wants it to last: first as a warning and then as critical, unless it was muted meanwhile; and as over once in any case."""
+    add_webhook(server, receiver)
+    add_rule(server, query="name=j", persistence_s=3600)
+    server.send("j", at("nan", 0, 3), stream="algo-1")
+    wait_for_incident(server, "j")
+    night_is_over(server)
+    receiver.wait_for(1)
+    server.send("j", falling(0, 4) + at("nan", 4, 1), stream="algo-2")
+    worse = wait_for_incident(server, "j", severity="critical")[0]
+    assert server.sql("SELECT state, is_standing FROM notices") == [(0, 1)]
+    if is_muted:
+        assert server.post(f"/api/v1/incidents/{worse['id']}/mute", json={"for_s": 86400}).status == 204
+    night_is_over(server)
+    wait_until(lambda: server.sql("SELECT state, is_standing FROM notices") == [(2, 1)], what="a look at what waits")
+    if is_muted:
+        assert server.post(f"/api/v1/incidents/{worse['id']}/mute", json={"for_s": 1}).status == 204
+    for stream in ("algo-1", "algo-2"):
+        server.send("j", falling(5, 30), stream=stream)
+    wait_until(lambda: told(receiver)[-1][0] == "recovered", what="the end")
+    settle(server, receiver, "mark")
+    grown = [] if is_muted else [("opened", "non_finite", "critical")]
+    assert told(receiver) == [("opened", "non_finite", "warning"), *grown, ("recovered", "non_finite", "critical")]
+
+
 @pytest.fixture
 def pager():
     one = Receiver()

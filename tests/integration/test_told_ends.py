@@ -152,6 +152,45 @@ def minutes_later(server):
     return count
 
 
+def test_what_ends_and_opens_again_within_a_mute_is_told_as_open_and_as_over_once(server, receiver):
+    """The same incident, by its number: its opening was told, and its end never."""
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    receiver.wait_for(1)
+    one = receiver.messages()[0]["data"]["id"]
+    assert server.post(f"/api/v1/incidents/{one}/mute", json={"for_s": 600}).status == 204
+    read_again(server, "j", NONE)
+    assert server.get(f"/api/v1/incidents/{one}").body["incident"]["state"] == "recovered"
+    read_again(server, "j", {"preset": "auto"})
+    assert server.get(f"/api/v1/incidents/{one}").body["incident"]["state"] == "open"
+    server.stop()
+    server.sql("UPDATE incidents SET muted_until_ms = 1 WHERE muted_until_ms > 0")
+    server.start()
+    assert minutes_later(server) == 1
+    wait_until(lambda: not server.sql("SELECT 1 FROM notices WHERE state = 0"), what="a look at what waits")
+    server.send("j", losses(63, ["nan"] * 17) + falling(80, 8))
+    wait_for(server, "j", kind="non_finite", state="recovered")
+    wait_until(lambda: told(receiver, "non_finite")[-1][0] == "recovered", what="its end")
+    assert told(receiver, "non_finite") == [("opened", 60, None), ("recovered", 60, None)]
+
+
+def test_a_mute_that_is_made_shorter_is_looked_at_at_once(server, receiver):
+    add_webhook(server, receiver)
+    server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))
+    receiver.wait_for(1)
+    one = receiver.messages()[0]["data"]["id"]
+    assert server.post(f"/api/v1/incidents/{one}/mute", json={"for_s": 86400}).status == 204
+    server.send("j", falling(63, 30))
+    wait_for(server, "j", kind="non_finite", state="recovered")
+    waits = "SELECT due_ms FROM notices WHERE state = 0 AND due_ms > 0"
+    until = wait_until(lambda: server.sql(waits), what="an end that waits")[0][0]
+    assert server.post(f"/api/v1/incidents/{one}/mute", json={"for_s": 43200}).status == 204
+    wait_until(lambda: server.sql(waits) and until - server.sql(waits)[0][0] > 43_000_000, what="half a day")
+    assert server.post(f"/api/v1/incidents/{one}/mute", json={"for_s": 1}).status == 204
+    receiver.wait_for(2)
+    assert told(receiver, "non_finite") == [("opened", 60, None), ("recovered", 60, None)]
+
+
 def test_an_incident_that_other_definitions_do_not_find_stays_and_is_found_again(server, receiver):
     add_webhook(server, receiver)
     server.send("j", falling(1, 59) + losses(60, ["nan"] * 3))

@@ -149,6 +149,8 @@ static enum status tell(struct hearing *h, const struct rule *rule, const struct
 	notice->rule_id = rule->rule_id;
 	notice->severity = h->row->incident.severity;
 	notice->state = NOTICE_WAITING;
+	if (notice->standing == NOTICE_STANDS_MUTED) /* it is there again */
+		notice->standing = NOTICE_STANDS;
 	notice->due_ms = h->now_ms + rule->persistence_ms;
 	if (!rule->persistence_ms) {
 		TRY(hold(h->tx, rule, webhook, notice->severity, h->now_ms, &notice->due_ms, err));
@@ -157,7 +159,7 @@ static enum status tell(struct hearing *h, const struct rule *rule, const struct
 	if (notice->state == NOTICE_TOLD) {
 		TRY(put_incident(h->pipeline, h->tx, webhook->webhook_id, h->row, h->now_ms, err));
 		notice->told_ms = h->now_ms;
-		notice->is_standing = true;
+		notice->standing = NOTICE_STANDS;
 		h->has_deliveries = true;
 	}
 	return store_put_notice(h->tx, notice, err);
@@ -228,15 +230,16 @@ static enum status put_recovery(
 	return put_incident(h->pipeline, h->tx, notice->webhook_id, &row, h->now_ms, err);
 }
 
-/* until_ms: of a mute, which the end of what was told outlasts; 0: it is told, or never will be. It may be made shorter: so it is looked at now and then. */
-static void end_group_notice(struct notice_row *notice, int64_t until_ms, int64_t now_ms)
+/* until_ms: of a mute, which the end of what was told outlasts; 0: it is told, or never will be. */
+static void end_group_notice(struct notice_row *notice, int64_t until_ms)
 {
-	if (until_ms && notice->is_standing) {
+	if (until_ms && notice->standing) {
 		notice->state = NOTICE_WAITING;
-		notice->due_ms = until_ms < now_ms + MINUTE_MS ? until_ms : now_ms + MINUTE_MS;
+		notice->standing = NOTICE_STANDS_MUTED;
+		notice->due_ms = until_ms;
 		return;
 	}
-	notice->is_standing = false;
+	notice->standing = NOTICE_UNTOLD;
 	if (notice->state != NOTICE_HELD) /* of that one the message will say how it stands */
 		notice->state = NOTICE_OVER;
 }
@@ -254,7 +257,7 @@ static enum status hear_end(
 		incident_group(h->row), &notices, &count, err));
 	for (size_t i = 0; i < count; i++) {
 		const struct rule *rule = rule_set_find(h->rules, notices[i].rule_id);
-		bool is_wanted = notices[i].is_standing && (!rule || rule->tells_recovery);
+		bool is_wanted = notices[i].standing && (!rule || rule->tells_recovery);
 		if (is_wanted && (!worst || notices[i].severity > worst->severity))
 			worst = &notices[i];
 	}
@@ -263,7 +266,7 @@ static enum status hear_end(
 		TRY(put_recovery(h, arena, worst, err));
 	bool is_kept = worst && muted_until_ms < INT64_MAX;
 	for (size_t i = 0; i < count; i++) {
-		end_group_notice(&notices[i], is_kept ? muted_until_ms : 0, h->now_ms);
+		end_group_notice(&notices[i], is_kept ? muted_until_ms : 0);
 		TRY(store_put_notice(h->tx, &notices[i], err));
 	}
 	return OK;
@@ -360,6 +363,14 @@ static enum status end_notice(struct store_tx *tx, struct notice_row *notice, st
 	return store_put_notice(tx, notice, err);
 }
 
+/* What was told of it goes on to be so. */
+static enum status stand_on(struct store_tx *tx, struct notice_row *notice, struct error *err)
+{
+	notice->state = NOTICE_TOLD;
+	notice->standing = NOTICE_STANDS;
+	return store_put_notice(tx, notice, err);
+}
+
 static enum status is_harm_open(struct store_tx *tx, const struct notice_row *notice, bool *is_open, struct error *err)
 {
 	return store_is_group_open(
@@ -420,7 +431,7 @@ static enum status end_waiting(struct due *due, struct store_tx *tx, struct noti
 	if (notice->state == NOTICE_TOLD) {
 		TRY(put_incident(due->pipeline, tx, notice->webhook_id, row, due->now_ms, err));
 		notice->told_ms = due->now_ms;
-		notice->is_standing = true;
+		notice->standing = NOTICE_STANDS;
 		due->has_deliveries = true;
 	}
 	return store_put_notice(tx, notice, err);
@@ -435,7 +446,7 @@ static enum status end_muted(struct due *due, struct store_tx *tx, struct arena 
 	bool is_there, is_open;
 
 	TRY(store_read_notice(store_tx_reader(tx), notice, &is_there, err));
-	if (!is_there || !notice->is_standing)
+	if (!is_there || !notice->standing)
 		return OK; /* told with another harm of the group */
 	TRY(store_is_group_open(store_tx_reader(tx), notice->job_id, notice->group_id, 0, &is_open, err));
 	if (!is_open) {
@@ -443,8 +454,7 @@ static enum status end_muted(struct due *due, struct store_tx *tx, struct arena 
 		due->has_deliveries |= h.has_deliveries;
 		return OK;
 	}
-	notice->state = NOTICE_TOLD; /* it is there again, and its end was never told */
-	return store_put_notice(tx, notice, err);
+	return stand_on(tx, notice, err); /* it is there again, and its end was never told */
 }
 
 static enum status look_at(
@@ -457,7 +467,10 @@ static enum status look_at(
 	enum status status =
 		store_read_incident(store_tx_reader(tx), arena, notice->job_id, notice->incident_id, &row, err);
 
-	bool is_end = notice->state == NOTICE_WAITING && notice->is_standing && row.incident.state != INCIDENT_OPEN;
+	/* the second: of a program that did not write yet which of the two it waits for */
+	bool is_end =
+		notice->state == NOTICE_WAITING &&
+		(notice->standing == NOTICE_STANDS_MUTED || (notice->standing && row.incident.state != INCIDENT_OPEN));
 	if (status == OK && is_end)
 		return end_muted(due, tx, arena, notice, &row, err);
 	if (status == ERR_NOT_FOUND || (status == OK && !due->webhook.is_enabled))
@@ -466,8 +479,8 @@ static enum status look_at(
 	int64_t muted_until_ms;
 	bool is_open;
 	TRY(store_read_muted_until(store_tx_reader(tx), &row, due->now_ms, &muted_until_ms, err));
-	if (muted_until_ms) /* since it opened */
-		return end_notice(tx, notice, err);
+	if (muted_until_ms) /* since it opened, or grew */
+		return (notice->standing ? stand_on : end_notice)(tx, notice, err);
 	row.incident.severity = notice->severity;
 	if (notice->state == NOTICE_WAITING)
 		return end_waiting(due, tx, notice, &row, err);
@@ -516,7 +529,8 @@ static enum status tell_held(struct due *due, struct store_tx *tx, struct error 
 		struct notice_row *notice = &due->notices[i];
 		bool is_open = due->held[i].incident.state == INCIDENT_OPEN;
 		notice->state = is_open ? NOTICE_TOLD : NOTICE_OVER;
-		notice->is_standing = notice->is_standing || is_open;
+		if (is_open)
+			notice->standing = NOTICE_STANDS;
 		notice->told_ms = due->now_ms;
 		TRY(store_put_notice(tx, notice, err));
 	}

@@ -198,7 +198,10 @@ enum status store_mute_incident(
 	TRY(run_with(tx, "UPDATE incidents SET muted_until_ms = ? WHERE job_id = ? AND incident_id = ?",
 		NUMBERS(until_ms, job_id, incident_id), err));
 	TRY(tx_changed_rows(tx, &changed, err));
-	return changed ? OK : error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
+	if (!changed)
+		return error_set(err, ERR_NOT_FOUND, "the job has no incident %u", (unsigned)incident_id);
+	return run_with(tx, "UPDATE notices SET due_ms = 0 WHERE job_id = ? AND state = 0 AND is_standing = 2",
+		NUMBERS(job_id), err);
 }
 
 enum status store_read_muted_until(struct store_reader *reader, const struct incident_row *row, int64_t now_ms,

@@ -10,7 +10,7 @@
 static const struct row_field fields[] = {FIELD(struct notice_row, webhook_id), FIELD(struct notice_row, job_id),
 	FIELD(struct notice_row, group_id), FIELD(struct notice_row, harm), FIELD(struct notice_row, incident_id),
 	FIELD(struct notice_row, rule_id), FIELD(struct notice_row, state), FIELD(struct notice_row, severity),
-	FIELD(struct notice_row, due_ms), FIELD(struct notice_row, told_ms), FIELD(struct notice_row, is_standing)};
+	FIELD(struct notice_row, due_ms), FIELD(struct notice_row, told_ms), FIELD(struct notice_row, standing)};
 
 enum status store_put_notice(struct store_tx *tx, const struct notice_row *row, struct error *err)
 {
