@@ -85,7 +85,8 @@ void consume_wait(struct stream_state *stream, struct series_state *series, uint
 /* Decided. */
 enum status consume_waiting(
 	struct pipeline *pipeline, struct stream_state *stream, int64_t arrival_ms, struct error *err) MUST_CHECK;
-/* The stream is sealed all the same, since nothing more came of it: a restart's first points would say next to nothing. */
+/* The stream is sealed all the same, since nothing more came of it for an hour, or the journal is long. To look at them now would take what may be a
+ * training from its start for a spike of the one before. */
 void consume_forget_waiting(struct stream_state *stream);
 /* A point that is kept, by its detectors. number_ms: when the one before came; 0: there is none, or the point is a number. */
 enum status consume_look_at(struct pipeline *pipeline, struct stream_state *stream, struct series_state *series,

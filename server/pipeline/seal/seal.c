@@ -30,6 +30,7 @@ enum {
 		STREAM_DUE_BYTES / 2, /* goes along with one that is due: their lines are in the same journal rows */
 	STREAM_DUE_POINTS = 16 * CHUNK_MAX_POINTS,
 	IDLE_DECIDES_MS = 60 * 1000, /* a provisional attempt of a stream that is silent so long is final */
+	IDLE_FORGETS_MS = 60 * IDLE_DECIDES_MS, /* the same where points wait for it that no detector has seen */
 };
 
 /* ---- choosing and snapshots: under the stream's lock ---- */
@@ -47,10 +48,17 @@ static bool has_long_tail(struct stream_state *stream)
 	return false;
 }
 
+/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
+static bool is_to_be_decided(const struct seal *seal, const struct stream_state *stream)
+{
+	int64_t silent_ms = clock_mono_ms() - stream->heard_mono_ms;
+
+	return extractor_is_undecided(stream->extractor) && !seal->is_journal_long &&
+	       silent_ms <= (stream->has_waiting ? IDLE_FORGETS_MS : IDLE_DECIDES_MS);
+}
+
 static bool is_due(const struct seal *seal, struct stream_state *stream)
 {
-	bool is_silent = clock_mono_ms() - stream->heard_mono_ms > IDLE_DECIDES_MS;
-
 	bool has_news =
 		stream->extracted_lines > stream->sealed_lines || stream->extracted_points > stream->sealed_sent_points;
 	if (stream->pending_incidents || stream->has_hole || stream->held_count)
@@ -63,8 +71,7 @@ static bool is_due(const struct seal *seal, struct stream_state *stream)
 		return false;
 	if (atomic_load(&stream->job->settling) != SETTLE_NOT)
 		return true;
-	/* Only while there is room: one such stream keeps the whole journal behind its oldest line. */
-	if (extractor_is_undecided(stream->extractor) && !is_silent && !seal->is_journal_long)
+	if (is_to_be_decided(seal, stream))
 		return false;
 	if (stream->is_decided || stream->ranges[0].seq <= seal->due_seq || stream->unsealed_bytes >= seal->due_bytes)
 		return true;
