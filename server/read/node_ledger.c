@@ -106,24 +106,31 @@ static enum status list_jobs(struct node_ledger *out, struct error *err)
 
 /* By one of several channels: a shipper's time may be some seconds behind the kernel's. Of one stream a later stretch is another event, but
  * what a machine's uptime dates may be printed at any time. */
-static bool is_same_event(const struct node_fault_row *a, const struct node_fault_row *b)
+static bool is_same_event(const struct node_fault_row *a, const struct kernel_event *of_a,
+	const struct node_fault_row *b, const struct kernel_event *of_b)
 {
 	bool is_one_stream = a->job_id == b->job_id && a->stream_id == b->stream_id;
 
 	if (!span_equal(a->host, b->host) || !span_equal(a->signature, b->signature))
 		return false;
-	return kernel_event_is_same(a->text, b->text) || (!is_one_stream && a->ts_ms - b->ts_ms <= FAULT_CHANNEL_MS &&
-								 kernel_event_has_same_words(a->text, b->text));
+	return kernel_event_is_same(of_a, of_b) ||
+	       (!is_one_stream && a->ts_ms - b->ts_ms <= FAULT_CHANNEL_MS && span_equal(of_a->words, of_b->words));
 }
 
 /* rows: the newest first. The oldest of an event stands for it. */
-static void mark_told_again(struct node_fault_row *rows, size_t count)
+static enum status mark_told_again(struct node_fault_row *rows, size_t count, struct arena *arena, struct error *err)
 {
 	enum { LOOKED_AT = 200 }; /* rows of any machine */
+	struct kernel_event *events = arena_alloc(arena, (count + 1) * sizeof *events);
 
+	if (!events)
+		return error_no_memory(err);
+	for (size_t i = 0; i < count; i++)
+		events[i] = kernel_event_of(rows[i].text);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count && j <= i + LOOKED_AT && !rows[i].is_told_again; j++)
-			rows[i].is_told_again = is_same_event(&rows[i], &rows[j]);
+			rows[i].is_told_again = is_same_event(&rows[i], &events[i], &rows[j], &events[j]);
+	return OK;
 }
 
 enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline, struct store_reader *reader,
@@ -136,7 +143,7 @@ enum status node_ledger_read(struct node_ledger *out, struct pipeline *pipeline,
 	out->from_ms = now_ms - memory_ms;
 	TRY(store_read_node_faults(
 		reader, arena, host, out->from_ms, FAULTS_MAX, &out->faults, &out->fault_count, err));
-	mark_told_again(out->faults, out->fault_count);
+	TRY(mark_told_again(out->faults, out->fault_count, arena, err));
 	const struct break_fault_wish wish = {host, out->from_ms, FAULT_BROKE_OFF_MS, FAULT_AFTER_MS, TOLD_MAX};
 	TRY(store_read_break_faults(reader, arena, &ends, &wish, &out->told, &out->told_count, err));
 	if (out->told_count)

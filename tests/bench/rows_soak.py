@@ -111,7 +111,9 @@ def draw(server, samples):
     server.wait_for_points("soak", "RssAnon MB", len(samples))
     picture = server.get("/api/v1/jobs/soak/chart.svg?" + urllib.parse.urlencode({"metric": "RssAnon MB", "width": 900}))
     assert picture.status == 200, picture
-    (harness.ROOT / "build/soak.svg").write_bytes(picture.raw)
+    path = harness.ROOT / "build/soak.svg"
+    path.parent.mkdir(exist_ok=True)  # what is measured may have been built elsewhere
+    path.write_bytes(picture.raw)
 
 
 def measure_soak(bench):

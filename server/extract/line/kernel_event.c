@@ -81,11 +81,16 @@ static struct span uptime_before(struct span text, struct span words)
 	return SPAN("");
 }
 
-bool kernel_event_is_same(struct span a, struct span b)
+struct kernel_event kernel_event_of(struct span text)
 {
-	struct span words = words_of(a), uptime = uptime_before(a, words), again = words_of(b);
+	struct span words = words_of(text);
 
-	return uptime.len && span_equal(words, again) && span_equal(uptime, uptime_before(b, again));
+	return (struct kernel_event){words, uptime_before(text, words)};
+}
+
+bool kernel_event_is_same(const struct kernel_event *a, const struct kernel_event *b)
+{
+	return a->uptime.len && span_equal(a->uptime, b->uptime) && span_equal(a->words, b->words);
 }
 
 /* It goes on with what is said from then on. */

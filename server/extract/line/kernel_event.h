@@ -10,9 +10,13 @@
 bool kernel_event_time(struct span text, int64_t arrival_ms, int64_t *ts_ms);
 /* "[ 5555.123456]" of dmesg, where nothing else says when: it is the machine's time since it started; "": it has none. */
 struct span kernel_event_uptime(struct span text);
-/* Two lines of one machine, not at all at the same time, tell of one event: the same words at the same uptime, whoever hands them
- * on. */
-bool kernel_event_is_same(struct span a, struct span b);
+/* What a line tells of, for whoever compares many of them: its words, and the last uptime in front of them ("": none), whoever hands it on. */
+struct kernel_event {
+	struct span words, uptime;
+};
+struct kernel_event kernel_event_of(struct span text);
+/* Two lines of one machine, not at all at the same time, tell of one event: the same words at the same uptime. */
+bool kernel_event_is_same(const struct kernel_event *a, const struct kernel_event *b);
 /* The same words, whoever hands them on. */
 bool kernel_event_has_same_words(struct span a, struct span b);
 /* "+ dmesg | grep -i xid": a shell says that it prints a kernel's log, which is of the past. */
