@@ -46,6 +46,8 @@ static enum status take_key(struct filter_reader *r, struct span key, struct ste
 
 	if (!copy)
 		return error_no_memory(err);
+	if (span_find_char(key, 0) >= 0)
+		return filter_wrong(r, r->at, "a NUL in the name in front, which no member has", err);
 	memcpy(copy, key.ptr, key.len);
 	copy[key.len] = 0;
 	*step = (struct step){.key = span_of(copy, key.len)};

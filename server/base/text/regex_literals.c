@@ -463,7 +463,7 @@ enum status regex_run_of(struct span pattern, struct regex_run *out, struct erro
 	struct reader r = {.pattern = pattern, .arena = arena};
 	struct clauses found = {.count = 0};
 
-	out->at_least = 0;
+	*out = (struct regex_run){.at_least = 0};
 	if (!arena)
 		return error_no_memory(err);
 	read_alternatives(&r, &found);
