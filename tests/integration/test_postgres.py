@@ -245,7 +245,7 @@ CREATE VIEW {0}.transitions AS SELECT * FROM {0}.transitions_there WHERE {0}.onl
 
 def test_a_search_that_runs_out_of_time_gives_what_it_has(make, cluster):
     """The count does, behind the page, and its view ends with it, in which the rows of the page are still to be read."""
-    server = make("hurried", "--job-search-ms", "1000").start()
+    server = make("hurried", "--job-search-ms", "4000").start()
     for name in "ab":
         assert server.post("/api/v1/jobs", json={"TrainingJobName": name}).status == 201
     assert server.post("/api/v1/jobs/b/transitions", json={"SecondaryStatus": "Failed", "StatusMessage": "the disk is full"}).status == 204

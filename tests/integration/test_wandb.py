@@ -225,12 +225,14 @@ def sync_again(server, version, folder):
 OFFLINE_PART = """
 begun = time.time()
 run = wandb.init(project="off", id="parts", name="parts", mode="offline", resume=None if sys.argv[2] == "None" else sys.argv[2])
+worked = time.time()
 for step in range(int(sys.argv[1]), int(sys.argv[1]) + 5):
     run.log({"loss": step})
     print(f"printed at {step}")
     time.sleep(0.2)
+ended = time.time()
 run.finish()
-give({"ran": [begun, time.time()]})
+give({"ran": [begun, time.time()], "worked": [worked, ended]})
 """
 
 
@@ -238,21 +240,23 @@ give({"ran": [begun, time.time()]})
     ((0, 1), "allow"), ((1, 0), None), pytest.param((0, 1), None, marks=long), pytest.param((1, 0), "allow", marks=long)])
 def test_offline_parts_of_one_run_are_billed_as_they_were(server, order, resume):
     """Two processes without a network, of one id: whichever is sent first, and however often, each is billed for its own time."""
-    version, ran, folders = wandbclient.NEWEST, [], []
+    version, ran, worked, folders = wandbclient.NEWEST, [], [], []
     for part in range(2):
         out = wandbclient.run(server, version, OFFLINE_PART, 5 * part, "allow" if part else resume)
-        ran += [next(json.loads(line)["ran"] for line in out.splitlines() if line.startswith('{"ran"'))]
+        given = next(json.loads(line) for line in out.splitlines() if line.startswith('{"ran"'))
+        ran.append(given["ran"])
+        worked.append(given["worked"])
         (folder,) = set((server.folder / "wandb").glob("offline-run-*")) - set(folders)
         folders.append(folder)
         wait_until(lambda: time.time() > ran[-1][1] + 4, what="a time without a process, and a sync that is later than both")
-    billed = sum(ended - begun for begun, ended in ran)
+    least, most = (sum(ended - begun for begun, ended in times) for times in (worked, ran))  # to begin and to finish takes its time on a busy machine
 
     def check(when):
         server.wait_for_extraction()
         row = wait_until(lambda: (row := job(server, "off/parts"))["metrics"][0]["count"] >= 10 and row, what="the points")
         assert row["TrainingJobStatus"] == "Completed", (when, row)
-        assert row["TrainingStartTime"] == pytest.approx(ran[0][0], abs=1) and row["TrainingEndTime"] == pytest.approx(ran[1][1], abs=1.5), (when, ran, row)
-        assert row["BillableTimeInSeconds"] == pytest.approx(billed, abs=3), (when, billed, row)
+        assert ran[0][0] - 1 <= row["TrainingStartTime"] <= worked[0][0] + 1 and worked[1][1] - 1 <= row["TrainingEndTime"] <= ran[1][1] + 1, (when, ran, worked, row)
+        assert least - 1 <= row["BillableTimeInSeconds"] <= most + 1, (when, ran, worked, row)
         assert server.points("off/parts", "loss", attempts="all")["total_points"] == 10, when
         printed = [line["text"] for line in server.lines("off/parts", "console") if line["text"].startswith("printed at ")]
         assert sorted(printed) == [f"printed at {step}" for step in range(10)], (when, printed)
