@@ -42,10 +42,17 @@ static void give_up_connections(struct stop_watch *watch)
 	http_server_give_up(watch->server);
 }
 
-/* How long the database has been at one thing. */
+/* How long the database has been at one thing; or has refused everything, which may have begun long before the stop and says nothing of it. */
 static int64_t hangs_ms(const struct stop_watch *watch)
 {
-	return watch->pipeline ? pipeline_writing_ms(watch->pipeline) : clock_mono_ms() - watch->closing_ms;
+	int64_t now_ms = clock_mono_ms();
+
+	if (!watch->pipeline)
+		return now_ms - watch->closing_ms;
+	int64_t writing_ms = pipeline_writing_ms(watch->pipeline), failing_ms = pipeline_failing_ms(watch->pipeline);
+	int64_t since_stop_ms = now_ms - watch->start_ms;
+	failing_ms = failing_ms < since_stop_ms ? failing_ms : since_stop_ms;
+	return writing_ms > failing_ms ? writing_ms : failing_ms;
 }
 
 static void end_process(const struct stop_watch *watch, int64_t ms)

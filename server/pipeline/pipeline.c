@@ -227,11 +227,21 @@ void pipeline_end(struct pipeline *pipeline)
 	pipeline->extract_count = 0;
 }
 
-int64_t pipeline_writing_ms(const struct pipeline *pipeline)
+static int64_t ms_since(const atomic_int_fast64_t *begin_ms)
 {
-	int64_t since_ms = atomic_load(&pipeline->writing_since_ms);
+	int64_t since_ms = atomic_load(begin_ms);
 
 	return since_ms ? clock_mono_ms() - since_ms : 0;
+}
+
+int64_t pipeline_writing_ms(const struct pipeline *pipeline)
+{
+	return ms_since(&pipeline->writing_since_ms);
+}
+
+int64_t pipeline_failing_ms(const struct pipeline *pipeline)
+{
+	return ms_since(&pipeline->failing_since_ms);
 }
 
 void pipeline_free(struct pipeline *pipeline)

@@ -25,6 +25,8 @@ void pipeline_end(struct pipeline *pipeline);
 void pipeline_free(struct pipeline *pipeline);
 /* How long the writer has been at one transaction, or at carrying the write-ahead log over; 0: at none. Until pipeline_free. */
 int64_t pipeline_writing_ms(const struct pipeline *pipeline);
+/* For how long each of its transactions has failed for want of the database; 0: the last one did not. Until pipeline_free. */
+int64_t pipeline_failing_ms(const struct pipeline *pipeline);
 
 /*
  * done is called once, on the writer thread, when the batch is durable or refused: it must be quick and must not call back.

@@ -96,6 +96,8 @@ struct pipeline {
 	atomic_int_fast64_t
 		writing_since_ms; /* of the transaction or checkpoint that the writer is at; 0: it is at none */
 	atomic_int_fast64_t
+		failing_since_ms; /* when the first of the transactions failed that failed one after the other; 0: the last one did not */
+	atomic_int_fast64_t
 		stamping_since_ms; /* wall clock: when the writer's open transaction began; 0: none is open */
 	uint64_t load_round; /* writer: the newest one in which lines brought a job back into RAM */
 	atomic_uint settling_jobs; /* so many requests wait for one to be settled: pipeline/jobs/settle.h */

@@ -72,6 +72,8 @@ def ship(server, tmp_path):
     environment["SMFLEET_SERVER"] = server.url
     environment["SMFLEET_SPOOL"] = str(tmp_path / "spool")
 
+    started = []
+
     class Ship:
         env = environment
         folder = tmp_path
@@ -83,10 +85,15 @@ def ship(server, tmp_path):
                                   env={**environment, **env})
 
         def start(self, *args, **env):
-            return subprocess.Popen([self.program, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, env={**environment, **env}, start_new_session=True)
+            started.append(subprocess.Popen([self.program, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, env={**environment, **env}, start_new_session=True))
+            return started[-1]
 
-    return Ship()
+    yield Ship()
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 @pytest.fixture

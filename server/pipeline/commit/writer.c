@@ -392,6 +392,11 @@ static void write_round(struct pipeline *pipeline, struct round *round)
 	enum status status = commit_round(pipeline, round, &err);
 
 	atomic_store(&pipeline->stamping_since_ms, 0); /* before anybody is answered: a report has it then */
+	bool is_without_database = status == ERR_UNAVAILABLE || status == ERR_IO;
+	if (!is_without_database)
+		atomic_store(&pipeline->failing_since_ms, 0);
+	else if (!atomic_load(&pipeline->failing_since_ms))
+		atomic_store(&pipeline->failing_since_ms, clock_mono_ms());
 	if (status == OK) {
 		end_round(pipeline, round, status, &err);
 		return;
@@ -401,7 +406,7 @@ static void write_round(struct pipeline *pipeline, struct round *round)
 		log_pace_is_due(&pipeline->commit_failures, err.text, clock_mono_ms()))
 		log_line(LOG_ERROR, "commit_failed", "items=%zu left_out=%" PRIu64 " error=\"%s\"", round->count,
 			log_pace_take_left_out(&pipeline->commit_failures), err.text);
-	if (status == ERR_UNAVAILABLE || status == ERR_IO || round->count == 1) {
+	if (is_without_database || round->count == 1) {
 		end_round(pipeline, round, status, &err);
 		return;
 	}
